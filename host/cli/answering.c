@@ -3,6 +3,7 @@
  * number of pictures does not matter for memory.
  */
 #include "answering.h"
+#include "base/status.h"
 #include "machines.h"
 
 #include <math.h>

@@ -13,7 +13,6 @@
  */
 #ifndef VT_CLI_ANSWERING_H
 #define VT_CLI_ANSWERING_H
-#include "cmd.h"
 #include "done.h"
 
 typedef struct answering {

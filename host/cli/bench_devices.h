@@ -3,7 +3,7 @@
  */
 #ifndef VT_CLI_BENCH_DEVICES_H
 #define VT_CLI_BENCH_DEVICES_H
-#include "cmd.h"
+#include "setup.h"
 
 /* Runs batches of o->batch pictures on all devices for some seconds, and prints
  * a row for each and the sum. Returns the exit status. */

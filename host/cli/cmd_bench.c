@@ -7,6 +7,7 @@
  */
 #include "bench_devices.h"
 
+#include "base/status.h"
 #include "plot/figure.h"
 
 #include <errno.h>

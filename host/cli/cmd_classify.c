@@ -4,7 +4,6 @@
  * Results are in input order, including failures. In a pipe there is one line
  * per class: picture, rank, label, name, probability, separated by tabs.
  */
-#include "cmd.h"
 #include "explaining.h"
 #include "html.h"
 #include "naming.h"

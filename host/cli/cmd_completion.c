@@ -2,8 +2,8 @@
  * cmd_completion.c - prints completions for a shell, made from the tables of
  * all commands. The build runs it, and installs what it prints.
  */
-#include "cmd.h"
 
+#include "options.h"
 #include <string.h>
 
 static const opt options[] = {OPT_DONE};

@@ -2,7 +2,8 @@
  * cmd_devices.c - lists OpenCL platforms and devices: a block of lines for
  * each, a table, or JSON lines.
  */
-#include "cmd.h"
+#include "base/status.h"
+#include "setup.h"
 
 #include <vitcl_tune.h>
 

@@ -5,8 +5,9 @@
  * not delete the only copy.
  */
 #include "base/json_print.h"
-#include "cmd.h"
+#include "base/status.h"
 #include "html.h"
+#include "pictures.h"
 #include "row_files.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
  * cmd_eval.c - the accuracy of a model on labelled pictures.
  */
-#include "cmd.h"
 #include "eval_devices.h"
 #include "scores.h"
+#include "scoring.h"
 #include "sharding.h"
 
 #include <stdlib.h>

@@ -2,7 +2,8 @@
  * cmd_fewshot.c - rates frozen features: ridge regression on a few pictures per
  * class.
  */
-#include "cmd.h"
+#include "base/status.h"
+#include "scoring.h"
 
 #include <stdlib.h>
 #include <vitcl_train.h>

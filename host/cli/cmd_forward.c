@@ -2,7 +2,8 @@
  * cmd_forward.c - runs given pixel values and writes the requested tensors, to
  * compare vitcl with other libraries.
  */
-#include "cmd.h"
+#include "base/status.h"
+#include "setup.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /*
  * cmd_info.c - describes a model and its cost; needs no device.
  */
-#include "cmd.h"
+#include "base/status.h"
+#include "setup.h"
 
 #include <string.h>
 

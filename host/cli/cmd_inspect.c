@@ -7,6 +7,7 @@
  */
 #include "inspect/attention.h"
 #include "inspecting.h"
+#include "pictures.h"
 
 #include <math.h>
 #include <stdlib.h>

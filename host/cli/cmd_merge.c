@@ -2,7 +2,7 @@
  * cmd_merge.c - joins the parts that workers wrote.
  */
 #include "base/file.h"
-#include "cmd.h"
+#include "base/status.h"
 #include "scores.h"
 
 #include <string.h>

@@ -2,8 +2,9 @@
  * cmd_models.c - lists the models at hand: the built-in one, and those in the
  * local cache of Hugging Face. Needs no device.
  */
-#include "cmd.h"
 
+#include "model_names.h"
+#include "options.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
 /*
  * cmd_plan.c - prints the steps that run on the device.
  */
-#include "cmd.h"
+#include "base/status.h"
+#include "setup.h"
+#include "trace.h"
 
 #include <limits.h>
 #include <stdlib.h>

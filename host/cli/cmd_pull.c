@@ -3,8 +3,9 @@
  * command that uses the network. Needs no device.
  */
 #define _GNU_SOURCE /* secure_getenv() */
-#include "cmd.h"
 
+#include "model_names.h"
+#include "options.h"
 #include "pull/pull.h"
 
 #include <errno.h>

@@ -6,7 +6,8 @@
  * sizes. All must agree, and a picture's bits must not depend on its batch. The
  * information for a bug report comes first, the result last.
  */
-#include "cmd.h"
+#include "base/status.h"
+#include "setup.h"
 
 #include <vitcl_tune.h>
 

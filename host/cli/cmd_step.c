@@ -2,8 +2,8 @@
  * cmd_step.c - like forward, for training: writes gradients and the results of
  * optimiser steps on one batch.
  */
-#include "cmd.h"
 
+#include "setup.h"
 #include <vitcl_train.h>
 #include <vitcl_tune.h>
 

@@ -1,8 +1,9 @@
 /*
  * cmd_study.c - makes the paper's experiments again at a small size.
  */
-#include "cmd.h"
 
+#include "base/status.h"
+#include "options.h"
 #include "study/study.h"
 
 #include <math.h>

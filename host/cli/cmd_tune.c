@@ -6,7 +6,8 @@
  * one which crashes its driver, hangs or computes wrong results is only
  * skipped.
  */
-#include "cmd.h"
+#include "base/status.h"
+#include "setup.h"
 
 #include <vitcl_tune.h>
 

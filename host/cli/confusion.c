@@ -2,9 +2,9 @@
  * confusion.c - which classes are taken for which.
  */
 #include "confusion.h"
+#include "terminal.h"
 
 #include "base/csv.h"
-#include "cmd.h"
 #include "plot/figure.h"
 #include "scale/partition.h"
 

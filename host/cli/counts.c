@@ -1,7 +1,7 @@
 /*
  * counts.c - numbers of things in words: bytes.
  */
-#include "cmd.h"
+#include "terminal.h"
 
 void bytes_text(char text[BYTES_TEXT], double bytes)
 {

@@ -4,8 +4,8 @@
  * With many steps a point is the mean of several, since single batches scatter.
  */
 #include "curve.h"
+#include "terminal.h"
 
-#include "cmd.h"
 #include "plot/figure.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  */
 #ifndef VT_CLI_DONE_H
 #define VT_CLI_DONE_H
-#include "cmd.h"
+#include "pictures.h"
 
 typedef struct done_batch {
     const answer *answers; /* failures, too */

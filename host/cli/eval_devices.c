@@ -6,6 +6,7 @@
  * scored by another one.
  */
 #include "eval_devices.h"
+#include "scoring.h"
 
 #include <pthread.h>
 #include <stdlib.h>

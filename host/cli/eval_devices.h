@@ -5,6 +5,7 @@
 #define VT_CLI_EVAL_DEVICES_H
 #include "machines.h"
 #include "scale/tally.h"
+#include "scoring.h"
 
 #include <vitcl_train.h>
 

@@ -2,8 +2,7 @@
  * fields.c - fits a line on stderr into the terminal's width.
  */
 #include "fields.h"
-
-#include "cmd.h"
+#include "terminal.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -23,8 +23,8 @@
  * replaced.
  */
 #define _XOPEN_SOURCE 700 /* nftw() */
-#include "cmd.h"
 
+#include "setup.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>

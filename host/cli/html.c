@@ -5,9 +5,9 @@
  * pictures ahead. What is waiting for its thumbnail is written in order.
  */
 #include "html.h"
+#include "pictures.h"
 
 #include "base/base64.h"
-#include "cmd.h"
 #include "plot/include_text.h"
 #include "plot/page.h"
 #include "thumbnail.h"

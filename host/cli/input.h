@@ -4,7 +4,7 @@
  */
 #ifndef VT_CLI_INPUT_H
 #define VT_CLI_INPUT_H
-#include "cmd.h"
+#include "pictures.h"
 
 typedef struct input input;
 typedef struct input_picture {

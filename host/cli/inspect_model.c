@@ -4,6 +4,7 @@
  */
 #include "inspecting.h"
 
+#include "base/status.h"
 #include "inspect/components.h"
 #include "scale/partition.h"
 

@@ -3,6 +3,7 @@
  */
 #include "inspecting.h"
 
+#include "base/status.h"
 #include "inspect/components.h"
 
 #include <math.h>

@@ -7,11 +7,11 @@
  */
 #ifndef VT_CLI_INSPECTING_H
 #define VT_CLI_INSPECTING_H
-#include "cmd.h"
 
 #include "inspect/attention.h"
 #include "plot/figure.h"
 #include "plot/tiles.h"
+#include "terminal.h"
 
 enum {
     INSPECT_PATH = 4096,

@@ -1,8 +1,8 @@
 /*
  * keep.c - the patterns of --keep: timm's names, and patterns without a match.
  */
-#include "cmd.h"
 
+#include "setup.h"
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>

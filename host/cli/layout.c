@@ -1,8 +1,8 @@
 /*
  * layout.c - words wrapped to the width of the terminal.
  */
-#include "cmd.h"
 
+#include "terminal.h"
 #include <stdarg.h>
 #include <string.h>
 

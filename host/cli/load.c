@@ -1,7 +1,8 @@
 /*
  * load.c - opens a model and a session from the options that commands share.
  */
-#include "cmd.h"
+#include "base/status.h"
+#include "setup.h"
 
 #include <vitcl_tune.h>
 

@@ -3,7 +3,9 @@
  */
 #ifndef VT_CLI_MACHINES_H
 #define VT_CLI_MACHINES_H
-#include "cmd.h"
+
+#include "setup.h"
+#include <pthread.h>
 
 typedef struct machine {
     vitcl_device *device;

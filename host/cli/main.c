@@ -3,9 +3,9 @@
  *
  * A new command is a file cmd_<name>.c, a row here and a section of vitcl.1.
  */
-#include "cmd.h"
 
 #include "scale/tar.h"
+#include "setup.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,9 +8,10 @@
  * is checked before it becomes part of a path.
  */
 #define _GNU_SOURCE /* secure_getenv() */
-#include "cmd.h"
 
+#include "model_names.h"
 #include "base/file.h"
+#include "terminal.h"
 
 #include <dirent.h>
 #include <errno.h>

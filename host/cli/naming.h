@@ -4,7 +4,7 @@
  */
 #ifndef VT_CLI_NAMING_H
 #define VT_CLI_NAMING_H
-#include "cmd.h"
+#include "pictures.h"
 
 typedef struct naming {
     const vitcl_model *model;

@@ -5,9 +5,9 @@
  * Options and operands may be mixed; "--" ends the options. A lone "-" is an
  * operand.
  */
-#include "cmd.h"
 
 #include "base/file.h"
+#include "setup.h"
 
 #include <ctype.h>
 #include <errno.h>

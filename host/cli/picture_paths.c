@@ -6,7 +6,7 @@
  * that it may be endless and another program may write it as it reads the
  * answers; a line is limited to the length of a path.
  */
-#include "cmd.h"
+#include "pictures.h"
 #include "piped.h"
 
 #include <errno.h>

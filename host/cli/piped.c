@@ -2,7 +2,7 @@
  * piped.c - a picture whose bytes come on standard input.
  */
 #include "piped.h"
-#include "cmd.h"
+#include "setup.h"
 #include "walk/magic.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
  * place.c - whether a file can be written later: said before hours of work.
  */
-#include "cmd.h"
 
+#include "setup.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
  * progress.c - the line on stderr that shows how far a command is.
  */
-#include "cmd.h"
 #include "fields.h"
+#include "terminal.h"
 
 #include <string.h>
 

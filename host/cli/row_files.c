@@ -3,6 +3,7 @@
  */
 #include "row_files.h"
 
+#include "base/status.h"
 #include "walk/seen.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
  */
 #ifndef VT_CLI_ROW_FILES_H
 #define VT_CLI_ROW_FILES_H
-#include "cmd.h"
 #include "index/index.h"
+#include "terminal.h"
 
 typedef struct row_files {
     vt_places places;

@@ -4,7 +4,7 @@
  */
 #ifndef VT_CLI_SCORES_H
 #define VT_CLI_SCORES_H
-#include "cmd.h"
+#include "options.h"
 #include "scale/tally.h"
 
 #include <vitcl_train.h>

@@ -2,7 +2,10 @@
  * scoring.c - what eval and fewshot share: the model, progress, Ctrl-C, and
  * pictures that could not be decoded.
  */
+#include "scoring.h"
+#include "base/status.h"
 #include "machines.h"
+#include "scoring.h"
 
 #include <stdlib.h>
 #include <string.h>

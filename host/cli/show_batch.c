@@ -3,8 +3,8 @@
  * and the patches that a model predicts.
  */
 #include "show_batch.h"
+#include "terminal.h"
 
-#include "cmd.h"
 #include "plot/tiles.h"
 
 #include <math.h>

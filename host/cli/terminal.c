@@ -1,8 +1,8 @@
 /*
  * terminal.c - is a stream a terminal, and how wide is it?
  */
-#include "cmd.h"
 
+#include "terminal.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>

@@ -3,8 +3,8 @@
  * variable of its own, which it reads when it is loaded.
  */
 #define _GNU_SOURCE /* sched_getaffinity() */
-#include "cmd.h"
 
+#include "setup.h"
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

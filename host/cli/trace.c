@@ -5,9 +5,10 @@
  * The device runs one step after the other, so a step begins where the one
  * before it ends; the gaps between them are not known.
  */
-#include "cmd.h"
 
+#include "trace.h"
 #include "scale/partition.h"
+#include "terminal.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  */
 #include "training.h"
 
+#include "base/status.h"
 #include "curve.h"
 #include "plot/figure.h"
 #include "show_batch.h"

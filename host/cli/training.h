@@ -3,8 +3,8 @@
  */
 #ifndef VT_CLI_TRAINING_H
 #define VT_CLI_TRAINING_H
-#include "cmd.h"
 
+#include "setup.h"
 #include <vitcl_train.h>
 
 typedef struct training {

@@ -3,8 +3,8 @@
  * after the first step, which compiles kernels.
  */
 #include "training_line.h"
+#include "terminal.h"
 
-#include "cmd.h"
 #include "fields.h"
 
 #include <math.h>

@@ -2,8 +2,7 @@
  * training_log.c - writes a record for each step, whole or not at all.
  */
 #include "training_log.h"
-
-#include "cmd.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@
  */
 #ifndef VT_CLI_UPDATING_H
 #define VT_CLI_UPDATING_H
-#include "cmd.h"
 #include "index/index.h"
+#include "pictures.h"
 #include "scale/partition.h"
 
 #include <sys/types.h>

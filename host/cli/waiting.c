@@ -6,8 +6,8 @@
  * and one every ten seconds. A thread draws, because a single kernel can take
  * seconds; it lives only while there is something to wait for.
  */
-#include "cmd.h"
 
+#include "terminal.h"
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
