@@ -29,7 +29,15 @@ set(may_pull base)
 set(may_index base plot weights ocl gemm product)
 set(may_study base plot data weights)
 set(may_scale base walk plot index)
-set(may_cli base walk plot inspect pull index study scale)
+# the program's rooms, and its commands
+set(may_cli/terminal base)
+set(may_cli/setup base cli/terminal)
+set(may_cli/pictures base walk index scale cli/terminal cli/setup)
+set(may_cli/answers base plot index scale cli/terminal cli/setup cli/pictures)
+set(may_cli/training base plot scale cli/terminal cli/setup)
+set(may_cli/inspect base plot inspect scale cli/terminal cli/setup cli/pictures cli/answers)
+set(may_cli base walk plot inspect pull index study scale cli/terminal cli/setup cli/pictures cli/answers
+  cli/training cli/inspect)
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\
 event|int|uint|long|ulong|float|bool|half|char|uchar|short|ushort|double")
@@ -45,7 +53,7 @@ endmacro()
 function(check_includes file folder)
   file(STRINGS ${ROOT}/${file} lines REGEX "^ *# *include")
   foreach(line IN LISTS lines)
-    if(line MATCHES "\"([a-z0-9_]+)/[a-z0-9_]+\\.h\"")
+    if(line MATCHES "\"((cli/)?[a-z0-9_]+)/[a-z0-9_]+\\.h\"")
       if(NOT CMAKE_MATCH_1 STREQUAL folder
          AND NOT CMAKE_MATCH_1 IN_LIST may_${folder})
         complain(${file} "${line} (${folder}/ may not include that folder)")
@@ -70,14 +78,14 @@ function(refuse file pattern why)
   endif()
 endfunction()
 
-file(GLOB files RELATIVE ${ROOT} ${ROOT}/host/*/*.c ${ROOT}/host/*/*.h)
+file(GLOB files RELATIVE ${ROOT} ${ROOT}/host/*/*.[ch] ${ROOT}/host/cli/*/*.[ch])
 list(LENGTH files count)
 if(count LESS 10)
   message(FATAL_ERROR "no sources below ${ROOT}/host: nothing was checked")
 endif()
 foreach(file IN LISTS files)
-  string(REGEX REPLACE "^host/([^/]+)/.*" "\\1" folder ${file})
-  if(NOT DEFINED may_${folder} AND NOT folder MATCHES "^(base|cli)$")
+  string(REGEX REPLACE "^host/(.*)/[^/]*$" "\\1" folder ${file})
+  if(NOT DEFINED may_${folder} AND NOT folder STREQUAL "base")
     complain(${file} "folder host/${folder} is not in the table")
   endif()
   # CLBlast's interface is made of OpenCL's types.
@@ -90,7 +98,7 @@ foreach(file IN LISTS files)
     refuse(${file} "(^|[^A-Za-z0-9_])cl_(${types})([^A-Za-z0-9_]|$)"
       "cl_ types belong to host/ocl")
   endif()
-  if(NOT folder STREQUAL "cli")
+  if(NOT folder MATCHES "^cli")
     refuse(${file}
       "(^|[^A-Za-z0-9_])(printf|puts|putchar|perror|exit|abort) *\\("
       "the library never prints or exits")

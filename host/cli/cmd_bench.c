@@ -5,9 +5,8 @@
  * features) to host memory, for a fair comparison. Kernels are measured
  * afterwards in another session, since that costs time.
  */
-#include "bench_devices.h"
-
 #include "base/status.h"
+#include "cli/setup/bench_devices.h"
 #include "plot/figure.h"
 
 #include <errno.h>

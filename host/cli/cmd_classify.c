@@ -4,11 +4,11 @@
  * Results are in input order, including failures. In a pipe there is one line
  * per class: picture, rank, label, name, probability, separated by tabs.
  */
-#include "explaining.h"
-#include "html.h"
-#include "naming.h"
-#include "sharding.h"
-#include "sorting.h"
+#include "cli/answers/html.h"
+#include "cli/answers/naming.h"
+#include "cli/answers/sharding.h"
+#include "cli/answers/sorting.h"
+#include "cli/inspect/explaining.h"
 
 #include <string.h>
 

@@ -3,7 +3,8 @@
  * all commands. The build runs it, and installs what it prints.
  */
 
-#include "options.h"
+#include "cli/setup/options.h"
+
 #include <string.h>
 
 static const opt options[] = {OPT_DONE};

@@ -1,7 +1,7 @@
 /*
  * cmd_convert.c - converts a checkpoint to a folder in timm's or HF's format.
  */
-#include "setup.h"
+#include "cli/setup/setup.h"
 
 typedef struct convert {
     model_options common;

@@ -3,12 +3,11 @@
  * each, a table, or JSON lines.
  */
 #include "base/status.h"
-#include "setup.h"
-
-#include <vitcl_tune.h>
+#include "cli/setup/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <vitcl_tune.h>
 
 typedef struct devices {
     bool json, table;

@@ -6,9 +6,9 @@
  */
 #include "base/json_print.h"
 #include "base/status.h"
-#include "html.h"
-#include "pictures.h"
-#include "row_files.h"
+#include "cli/answers/html.h"
+#include "cli/pictures/pictures.h"
+#include "cli/pictures/row_files.h"
 
 #include <stdlib.h>
 

@@ -3,9 +3,9 @@
  * number of pictures does not matter for memory.
  */
 #include "base/file.h"
-#include "embedding.h"
-#include "sharding.h"
-#include "updating.h"
+#include "cli/answers/embedding.h"
+#include "cli/answers/sharding.h"
+#include "cli/answers/updating.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
  * cmd_eval.c - the accuracy of a model on labelled pictures.
  */
-#include "eval_devices.h"
-#include "scores.h"
-#include "scoring.h"
-#include "sharding.h"
+#include "cli/answers/sharding.h"
+#include "cli/training/eval_devices.h"
+#include "cli/training/scores.h"
+#include "cli/training/scoring.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * class.
  */
 #include "base/status.h"
-#include "scoring.h"
+#include "cli/training/scoring.h"
 
 #include <stdlib.h>
 #include <vitcl_train.h>

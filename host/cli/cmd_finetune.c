@@ -1,7 +1,7 @@
 /*
  * cmd_finetune.c - trains a pretrained model on other classes.
  */
-#include "training.h"
+#include "cli/training/training.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * compare vitcl with other libraries.
  */
 #include "base/status.h"
-#include "setup.h"
+#include "cli/setup/setup.h"
 
 #include <stdlib.h>
 #include <string.h>

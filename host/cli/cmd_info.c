@@ -2,7 +2,7 @@
  * cmd_info.c - describes a model and its cost; needs no device.
  */
 #include "base/status.h"
-#include "setup.h"
+#include "cli/setup/setup.h"
 
 #include <string.h>
 

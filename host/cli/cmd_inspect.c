@@ -5,9 +5,9 @@
  * A layer's probabilities are shown during the run and not kept, so memory
  * holds those of one layer.
  */
+#include "cli/inspect/inspect.h"
+#include "cli/pictures/pictures.h"
 #include "inspect/attention.h"
-#include "inspecting.h"
-#include "pictures.h"
 
 #include <math.h>
 #include <stdlib.h>

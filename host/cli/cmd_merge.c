@@ -3,7 +3,7 @@
  */
 #include "base/file.h"
 #include "base/status.h"
-#include "scores.h"
+#include "cli/training/scores.h"
 
 #include <string.h>
 

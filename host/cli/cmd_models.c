@@ -3,8 +3,9 @@
  * local cache of Hugging Face. Needs no device.
  */
 
-#include "model_names.h"
-#include "options.h"
+#include "cli/setup/model_names.h"
+#include "cli/setup/options.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * cmd_plan.c - prints the steps that run on the device.
  */
 #include "base/status.h"
-#include "setup.h"
-#include "trace.h"
+#include "cli/inspect/trace.h"
+#include "cli/setup/setup.h"
 
 #include <limits.h>
 #include <stdlib.h>

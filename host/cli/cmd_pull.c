@@ -4,8 +4,8 @@
  */
 #define _GNU_SOURCE /* secure_getenv() */
 
-#include "model_names.h"
-#include "options.h"
+#include "cli/setup/model_names.h"
+#include "cli/setup/options.h"
 #include "pull/pull.h"
 
 #include <errno.h>

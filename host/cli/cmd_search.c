@@ -4,8 +4,8 @@
  * In a pipe there is one line per hit: picture, rank, cosine, path, separated
  * by tabs.
  */
-#include "embedding.h"
-#include "html.h"
+#include "cli/answers/embedding.h"
+#include "cli/answers/html.h"
 
 #include <stdlib.h>
 #include <string.h>

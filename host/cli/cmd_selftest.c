@@ -7,15 +7,14 @@
  * information for a bug report comes first, the result last.
  */
 #include "base/status.h"
-#include "setup.h"
-
-#include <vitcl_tune.h>
+#include "cli/setup/setup.h"
 
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <vitcl_tune.h>
 
 typedef struct selftest {
     model_options common;

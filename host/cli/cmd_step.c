@@ -3,7 +3,8 @@
  * optimiser steps on one batch.
  */
 
-#include "setup.h"
+#include "cli/setup/setup.h"
+
 #include <vitcl_train.h>
 #include <vitcl_tune.h>
 

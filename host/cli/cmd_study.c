@@ -3,7 +3,7 @@
  */
 
 #include "base/status.h"
-#include "options.h"
+#include "cli/setup/options.h"
 #include "study/study.h"
 
 #include <math.h>

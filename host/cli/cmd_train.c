@@ -1,7 +1,7 @@
 /*
  * cmd_train.c - trains a model from scratch.
  */
-#include "training.h"
+#include "cli/training/training.h"
 
 static const opt options[] = {
     OPT_ROW(training, 0, "preset", OPT_TEXT, "NAME",

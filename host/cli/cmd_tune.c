@@ -7,12 +7,11 @@
  * skipped.
  */
 #include "base/status.h"
-#include "setup.h"
-
-#include <vitcl_tune.h>
+#include "cli/setup/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <vitcl_tune.h>
 
 typedef struct tune {
     model_options common;

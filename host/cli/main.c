@@ -4,8 +4,8 @@
  * A new command is a file cmd_<name>.c, a row here and a section of vitcl.1.
  */
 
+#include "cli/setup/setup.h"
 #include "scale/tar.h"
-#include "setup.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,10 +12,10 @@ host/base/partial.c rename      # what a stopped run has: another name
 host/base/user_dir.c openat     # the cache: below a folder that was checked
 host/base/user_dir.c renameat
 host/cli/main.c open            # /dev/null
-host/cli/training_log.c open    # a log: whole lines are appended
+host/cli/training/training_log.c open    # a log: whole lines are appended
 host/convert/convert.c rename   # a folder's files, when all are right
-host/cli/guard.c rename         # PoCL's own files, into PoCL's cache
-host/cli/sorting.c symlink
+host/cli/setup/guard.c rename         # PoCL's own files, into PoCL's cache
+host/cli/answers/sorting.c symlink
 host/pull/blob.c open           # a download that the next one goes on with
 host/pull/blob.c rename
 host/pull/pull.c rename         # a link, complete when it appears

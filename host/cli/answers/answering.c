@@ -1,0 +1,238 @@
+/*
+ * answering.c - runs pictures through a model, batch by batch, so that the
+ * number of pictures does not matter for memory.
+ */
+#include "answering.h"
+
+#include "base/status.h"
+#include "cli/setup/machines.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The devices, and the model on each. */
+static int open_models(answering *w, const model_options *common)
+{
+    int code;
+
+    if (!common->devices)
+        return open_model(&w->device, &w->model, common);
+    w->several = calloc(1, sizeof *w->several);
+    if (!w->several)
+        return fail("out of memory");
+    code = machines_open(w->several, common);
+    if (code == EXIT_OK) {
+        w->device = w->several->item[0].device;
+        w->model = w->several->item[0].model;
+    }
+    return code;
+}
+
+int answering_open(answering *w)
+{
+    model_options common = *w->common;
+    vitcl_device_info info = {.size = sizeof info};
+    uint32_t batch;
+    bool cpu;
+    int code;
+
+    w->start = now();
+    if (w->pictures->deep && w->pictures->flat)
+        return usage("--recursive and --no-recursive contradict each other");
+    if (w->pictures->quiet)
+        be_quiet();
+    code = open_models(w, &common);
+    if (code != EXIT_OK)
+        return code;
+    if (vitcl_device_describe(&info, w->device) != VITCL_OK)
+        return failed();
+    w->batches = batches_open(w->operands, w->pictures);
+    if (!w->batches)
+        return EXIT_FAILED;
+    cpu = w->several ? machines_cpu(w->several) : strcmp(info.type, "cpu") == 0;
+    batch = batches_batch(w->batches, cpu ? 8 : 32);
+    common.batch = common.batch ? common.batch : batch;
+    common.once = batches_fits(w->batches, common.batch);
+    w->options = session_options(&common);
+    return EXIT_OK;
+}
+
+int answering_session(answering *w, const char *const *keep)
+{
+    int code;
+
+    w->options.keep = keep;
+    if (!w->several)
+        return start_session(&w->session, w->device, w->model, &w->options);
+    w->options.once = 0;
+    code = machines_start(w->several, &w->options);
+    if (code == EXIT_OK) {
+        w->device = w->several->item[0].device;
+        w->model = w->several->item[0].model;
+        w->session = w->several->item[0].session;
+    }
+    return code;
+}
+
+int answering_start(answering *w)
+{
+    uint32_t height, width;
+    int code;
+
+    w->nan_row = malloc(w->used * sizeof(float));
+    if (!w->nan_row)
+        return fail("out of memory");
+    for (size_t i = 0; i < w->used; i++)
+        w->nan_row[i] = NAN;
+    vitcl_session_size(w->session, &height, &width);
+    w->picture_bytes = (size_t)height * width * 3;
+    code = batches_start(w->batches, w->session);
+    if (code != EXIT_OK)
+        return code;
+    catch_stop();
+    say_model(w->common);
+    progress_start(&w->bar, "pictures",
+                   batches_total(w->operands, w->pictures));
+    w->source = w->several ? several_open(w) : single_open(w);
+    return w->source ? EXIT_OK : EXIT_FAILED;
+}
+
+/* ---- answers ---- */
+
+/* What was printed is seen before the program waits for more. */
+static bool next_batch(answering *w)
+{
+    if (w->batch.count) {
+        if (flush_results() != EXIT_OK)
+            w->code = EXIT_FAILED;
+        progress_show(&w->bar, w->count, NULL);
+    }
+    w->at = 0;
+    w->batch.count = 0;
+    if (w->code == EXIT_OK)
+        w->code = w->source->next(&w->batch, w->source);
+    if (w->code != EXIT_OK || !w->batch.count)
+        return false;
+    guard_end(); /* do not restart after printing */
+    progress_clear(&w->bar);
+    return true;
+}
+
+answer *answering_next(answering *w)
+{
+    answer *a = &w->given;
+
+    if (w->at == w->batch.count && !next_batch(w))
+        return NULL;
+    *a = w->batch.answers[w->at++];
+    w->count++;
+    if (!a->error) {
+        a->numbers = w->batch.numbers + a->row * w->share;
+        a->rgb = w->batch.rgb + a->row * w->picture_bytes;
+        a->error = w->batch.wrong[a->row];
+        if (a->error)
+            batches_fail(w->batches);
+    }
+    if (a->error) {
+        w->bad++;
+        say_failure(a);
+        a->numbers = w->nan_row;
+    }
+    return a;
+}
+
+/* ---- the end ---- */
+
+static void left_out(vt_left *out, const answering *w)
+{
+    if (w->listed)
+        *out = *w->listed;
+    else
+        batches_left(out, w->batches);
+}
+
+void answering_counts(char *out, size_t size, const answering *w,
+                      const char *where)
+{
+    const uint64_t bad = w->bad, good = w->count - bad;
+    char failed_text[64] = "", left[VT_LEFT_TEXT];
+    vt_left all;
+
+    left_out(&all, w);
+    vt_left_text(left, &all);
+
+    if (bad)
+        snprintf(failed_text, sizeof failed_text,
+                 ", %llu could not be read%.20s", (unsigned long long)bad,
+                 where);
+    snprintf(out, size, "%llu picture%s %s%s%s%s; %.1f s",
+             (unsigned long long)good, vt_plural(good), w->done, failed_text,
+             left, batches_cut(w->batches) ? ", stopped before the last" : "",
+             now() - w->start);
+}
+
+/* The last line: for people, where there was more than they see at a glance. */
+static void summarise(const answering *w)
+{
+    char line[512];
+    vt_left left;
+
+    if (is_quiet())
+        return;
+    if (w->pictures->summary || (w->count > 1 && is_terminal(stderr))) {
+        answering_counts(line, sizeof line, w, " (listed above)");
+        summary(line);
+    } else {
+        left_out(&left, w);
+        say_left(left);
+    }
+}
+
+int answering_end(answering *w, int code)
+{
+    code = code == EXIT_OK ? w->code : code;
+    if (w->source)
+        w->source->close(w->source);
+    w->source = NULL;
+    progress_clear(&w->bar);
+    summarise(w);
+    if (code == EXIT_OK)
+        code = batches_broken(w->batches);
+    return code == EXIT_OK && batches_cut(w->batches) ? EXIT_STOPPED : code;
+}
+
+int answering_failures(const answering *w)
+{
+    return batches_failures(w->batches) && !w->rows_tell ? EXIT_FAILED
+                                                         : EXIT_OK;
+}
+
+void say_kept(int code, uint64_t count, const char *what, const char *name)
+{
+    note("%sthe first %llu %s%s %s in %s",
+         code == EXIT_STOPPED ? "stopped; " : "", (unsigned long long)count,
+         what, vt_plural(count), count == 1 ? "is" : "are", name);
+}
+
+void say_not_kept(int code)
+{
+    if (code == EXIT_STOPPED)
+        failed();
+}
+
+void answering_close(answering *w)
+{
+    if (w->source)
+        w->source->close(w->source);
+    batches_close(w->batches);
+    free(w->nan_row);
+    if (w->several) { /* whose first one these are */
+        machines_close(w->several);
+        free(w->several);
+        return;
+    }
+    vitcl_session_free(w->session);
+    vitcl_model_free(w->model);
+    vitcl_device_free(w->device);
+}

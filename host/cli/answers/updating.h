@@ -1,0 +1,61 @@
+/*
+ * updating.h - the rows of an earlier index that stay, for embed --update.
+ *
+ * A row stays as it is while its picture has not changed, or is not named in
+ * this run but still there. A picture has one row, under the name that it had
+ * first. The rows of the new index are in the order of the input; those that
+ * are not named keep their places between them.
+ */
+#ifndef VT_CLI_UPDATING_H
+#define VT_CLI_UPDATING_H
+#include "cli/pictures/pictures.h"
+#include "index/index.h"
+#include "scale/partition.h"
+
+#include <sys/types.h>
+
+typedef struct updating_entry {
+    char *path;   /* as this run names it; NULL: it does not */
+    char *name;   /* in the new index; NULL: that of the row, else the path */
+    uint64_t row; /* of the earlier index; its count: none */
+    bool todo;    /* to embed; until that is done, the row stays as it is */
+    vt_stamp stamp;
+    dev_t device; /* which file it is */
+    ino_t inode;
+} updating_entry;
+typedef struct updating {
+    vt_newfile held; /* one run at a time updates an index */
+    vt_index *old;
+    updating_entry *entry; /* in the order of the new index */
+    size_t count, room, at;
+    size_t named;        /* of them, in this run */
+    uint64_t stay;       /* other rows */
+    uint64_t gone, drop; /* rows that do not: without a file; pruned */
+    words todo;          /* the paths to embed */
+    vt_left left;        /* out of folders */
+    float *row;
+    uint16_t *narrow;
+    char folder[VT_INDEX_PATH]; /* that relative paths of the new index start
+                                 * from; "": the current one */
+    char path[VT_PLACE];
+    const char *name; /* in the new index, of the answer's picture */
+    bool broken;      /* not all pictures could be listed */
+    bool cut;         /* because the list on standard input was cut */
+    bool unpruned;    /* so that nothing was pruned */
+} updating;
+
+/* Reads the earlier index; there need be none. */
+int updating_open(updating *u, const char *index);
+/* Lists the pictures, those to embed, and the rows that stay. prune: only those
+ * that are named. */
+int updating_list(updating *u, const words *operands,
+                  const picture_options *how, bool prune);
+/* Writes the rows that stay before the answer of this path, and sets u->name;
+ * NULL: all that are left. */
+int updating_keep(updating *u, vt_vectors *to, const char *path);
+void updating_close(updating *u);
+
+/* Is this the name of a file in an archive? */
+bool updating_in_archive(const char *path);
+
+#endif

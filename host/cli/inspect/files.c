@@ -1,0 +1,466 @@
+/*
+ * files.c - the folder that `vitcl inspect` writes, and its index.
+ *
+ * The index is written while pictures are looked at, so memory does not grow
+ * with their number, and gets its name at the end.
+ */
+#include "base/json_print.h"
+#include "inspect.h"
+#include "inspect/report.h"
+#include "scale/partition.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* With more numbers, JSON refers to the .safetensors. */
+enum { VALUES_MOST = 65536 };
+
+static int too_long(const char *name)
+{
+    return fail("%s: the path is too long", name);
+}
+
+static bool join(char out[INSPECT_PATH], const char *root, const char *name)
+{
+    const int n = snprintf(out, INSPECT_PATH, "%s/%s", root, name);
+
+    return n >= 0 && n < INSPECT_PATH;
+}
+
+bool inspect_path(char out[INSPECT_PATH], const inspect_files *f,
+                  const char *name, const char *ending)
+{
+    const int n = snprintf(out, INSPECT_PATH, "%s/%s/%s.%s", f->root, f->folder,
+                           name, ending);
+
+    if (n >= 0 && n < INSPECT_PATH)
+        return true;
+    too_long(f->folder);
+    return false;
+}
+
+int inspect_open(inspect_files *f, const char *root)
+{
+    *f = (inspect_files){.root = root};
+    if (vt_figure_ready() != VITCL_OK)
+        return failed();
+    if (mkdir(root, 0777) == 0)
+        return EXIT_OK;
+    f->root = NULL;
+    return errno == EEXIST
+               ? fail("%s exists already; name a new folder", root)
+               : fail("%s: cannot make the folder: %s", root, strerror(errno));
+}
+
+/* ---- the index ---- */
+
+static int index_begin(inspect_files *f)
+{
+    char path[INSPECT_PATH];
+
+    if (f->index)
+        return EXIT_OK;
+    if (!join(path, f->root, "inspect.json"))
+        return too_long(f->root);
+    if (vt_part_open(&f->part, path) != VITCL_OK)
+        return failed();
+    f->index = vt_part_stream(f->part);
+    fputs("{\"version\": 1,\n\"pictures\": [", f->index);
+    return EXIT_OK;
+}
+
+static void member(FILE *out, const char *key, const char *text)
+{
+    fprintf(out, "\"%s\": ", key);
+    json_text(out, text);
+}
+
+static void number(FILE *out, double v)
+{
+    if (isfinite(v))
+        fprintf(out, "%.9g", v);
+    else
+        fputs("null", out);
+}
+
+static void file_member(FILE *out, const inspect_files *f, const char *key,
+                        const char *kind, const char *ending)
+{
+    char path[INSPECT_PATH];
+
+    snprintf(path, sizeof path, "%s/%s.%s", f->folder, kind, ending);
+    fputs(", ", out);
+    member(out, key, path);
+}
+
+static void index_figure(FILE *out, const inspect_files *f,
+                         const inspect_figure *g)
+{
+    fputs("\n  {", out);
+    member(out, "figure", g->kind);
+    fputs(", ", out);
+    member(out, "title", g->title);
+    fputs(",\n   ", out);
+    member(out, "alt", g->alt);
+    fputs(",\n   ", out);
+    member(out, "caption", g->caption);
+    file_member(out, f, "png", g->kind, "png");
+    file_member(out, f, "svg", g->kind, "svg");
+    file_member(out, f, "tensors", g->kind, "safetensors");
+    file_member(out, f, "numbers", g->kind, "json");
+    fputs("}", out);
+}
+
+/* Adds to a JSON list in memory, which the index has after all pictures. */
+static int append(char **list, const inspect_files *f, const inspect_figure *g,
+                  const char *kind, const char *why)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return fail("out of memory");
+    if (*list)
+        fprintf(out, "%s,", *list);
+    if (g) {
+        index_figure(out, f, g);
+    } else {
+        fputs("\n  {", out);
+        member(out, "figure", kind);
+        fputs(", ", out);
+        member(out, "why", why);
+        fputs("}", out);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return fail("out of memory");
+    }
+    free(*list);
+    *list = text;
+    return EXIT_OK;
+}
+
+int inspect_left_out(inspect_files *f, const char *kind, const char *why)
+{
+    note("%s: %s", kind, why);
+    return append(&f->left_out, f, NULL, kind, why);
+}
+
+static void end_picture(inspect_files *f)
+{
+    if (f->index && f->pictures && !f->in_model)
+        fputs("]}", f->index);
+}
+
+/* ---- folders ---- */
+
+/* ROOT/NAME, or the first of NAME.1, NAME.2 and so on that is free. */
+static int make_folder(inspect_files *f, const char *name)
+{
+    const size_t room = strlen(name) + 16;
+    char path[INSPECT_PATH], *folder = malloc(room);
+    unsigned number = 0;
+    int made;
+
+    if (!folder)
+        return fail("out of memory");
+    free(f->folder);
+    f->folder = folder;
+    do {
+        snprintf(folder, room, number ? "%s.%u" : "%s", name, number);
+        number++;
+        if (!join(path, f->root, folder))
+            return too_long(name);
+        made = mkdir(path, 0777);
+    } while (made != 0 && errno == EEXIST && number < 1000000);
+    return made == 0
+               ? EXIT_OK
+               : fail("%s: cannot make the folder: %s", path, strerror(errno));
+}
+
+int inspect_of_model(inspect_files *f)
+{
+    char path[INSPECT_PATH];
+    struct stat st;
+    int code = index_begin(f);
+
+    if (code != EXIT_OK)
+        return code;
+    end_picture(f);
+    f->in_model = true;
+    if (!join(path, f->root, "model"))
+        return too_long(f->root);
+    if (lstat(path, &st) != 0)
+        return make_folder(f, "model");
+    free(f->folder);
+    f->folder = strdup("model");
+    return f->folder ? EXIT_OK : fail("out of memory");
+}
+
+int inspect_of_picture(inspect_files *f, const char *path,
+                       const vitcl_model *model, const vitcl_class *top,
+                       uint32_t count)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int code = index_begin(f);
+
+    if (code != EXIT_OK)
+        return code;
+    end_picture(f);
+    f->in_model = false;
+    f->figures = 0;
+    if (strcmp(name, "-") == 0 || !*name)
+        name = "stdin";
+    code = make_folder(f, name);
+    if (code != EXIT_OK)
+        return code;
+    fputs(f->pictures++ ? ",\n {" : "\n {", f->index);
+    vt_json_print_path(f->index, "picture", "path_bytes", path);
+    fputs(", ", f->index);
+    member(f->index, "folder", f->folder);
+    fputs(", \"classes\": [", f->index);
+    for (uint32_t i = 0; i < count; i++) {
+        fputs(i ? ", {" : "{", f->index);
+        fprintf(f->index, "\"index\": %u, ", top[i].label);
+        member(f->index, "label", vitcl_model_label(model, top[i].label));
+        fputs(", ", f->index);
+        member(f->index, "name", vitcl_model_name(model, top[i].label));
+        fprintf(f->index, ", \"%s\": ",
+                vitcl_model_answer(model) == VITCL_NUMBERS ? "number"
+                                                           : "probability");
+        number(f->index, (double)top[i].probability);
+        fputs("}", f->index);
+    }
+    fputs("],\n  \"figures\": [", f->index);
+    return EXIT_OK;
+}
+
+/* ---- figures ---- */
+
+static size_t elements(const vitcl_shape *s)
+{
+    size_t n = 1;
+
+    for (uint32_t i = 0; i < s->rank; i++)
+        n *= (size_t)s->shape[i];
+    return n;
+}
+
+static int write_tensor(const inspect_figure *g, const char *path)
+{
+    const size_t n = elements(g->shape);
+    float *values = malloc((n ? n : 1) * sizeof *values);
+    int code = EXIT_OK;
+
+    if (!values)
+        return fail("out of memory");
+    for (size_t i = 0; i < n; i++)
+        values[i] = (float)g->value[i];
+    if (vitcl_tensors_write(path, g->shape, (const float *const[]){values},
+                            1) != VITCL_OK)
+        code = failed();
+    free(values);
+    return code;
+}
+
+static int write_numbers(const inspect_figure *g, const char *path)
+{
+    const size_t n = elements(g->shape);
+    double least = INFINITY, most = -INFINITY;
+    vt_part *part = NULL;
+    FILE *out;
+    int code;
+
+    if (vt_part_open(&part, path) != VITCL_OK)
+        return failed();
+    out = vt_part_stream(part);
+    for (size_t i = 0; i < n; i++) {
+        least = fmin(least, g->value[i]);
+        most = fmax(most, g->value[i]);
+    }
+    fputs("{", out);
+    member(out, "name", g->shape->name);
+    fputs(", ", out);
+    member(out, "unit", g->unit);
+    fputs(", \"shape\": [", out);
+    for (uint32_t i = 0; i < g->shape->rank; i++)
+        fprintf(out, i ? ", %llu" : "%llu",
+                (unsigned long long)g->shape->shape[i]);
+    fputs("], \"least\": ", out);
+    number(out, least);
+    fputs(", \"most\": ", out);
+    number(out, most);
+    fputs(",\n \"values\": ", out);
+    for (size_t i = 0; n <= VALUES_MOST && i < n; i++) {
+        fputs(i ? (i % 8 ? ", " : ",\n  ") : "[", out);
+        number(out, g->value[i]);
+    }
+    fputs(n <= VALUES_MOST ? "]}\n" : "null}\n", out);
+    code = vt_part_commit(part) == VITCL_OK ? EXIT_OK : failed();
+    vt_part_free(part);
+    return code;
+}
+
+static int write_as(inspect_files *f, const inspect_figure *g,
+                    const char *ending)
+{
+    char path[INSPECT_PATH];
+    int code = EXIT_OK;
+
+    if (!inspect_path(path, f, g->kind, ending))
+        return EXIT_FAILED;
+    if (strcmp(ending, "safetensors") == 0)
+        code = write_tensor(g, path);
+    else if (strcmp(ending, "json") == 0)
+        code = write_numbers(g, path);
+    else if ((g->tiles ? vt_tiles_write(g->tiles, path)
+                       : vt_figure_write(g->chart, path)) != VITCL_OK)
+        code = failed();
+    if (code == EXIT_OK && strcmp(ending, "png") == 0)
+        printf("%s\n", path);
+    return code;
+}
+
+int inspect_write(inspect_files *f, const inspect_figure *g)
+{
+    static const char *const endings[] = {"safetensors", "json", "svg", "png"};
+    int code = EXIT_OK;
+
+    for (size_t i = 0; code == EXIT_OK && i < 4; i++)
+        code = write_as(f, g, endings[i]);
+    if (code != EXIT_OK)
+        return code;
+    if (f->in_model)
+        code = append(&f->model, f, g, NULL, NULL);
+    else {
+        if (f->figures++)
+            fputs(",", f->index);
+        index_figure(f->index, f, g);
+    }
+    return code == EXIT_OK ? flush_results() : code;
+}
+
+/* ---- the end ---- */
+
+int inspect_finish(inspect_files *f, const vitcl_model_info *m, uint32_t height,
+                   uint32_t width, const int grid[3])
+{
+    char path[INSPECT_PATH];
+    int code = index_begin(f);
+
+    if (code != EXIT_OK)
+        return code;
+    end_picture(f);
+    fputs("],\n\"figures\": [", f->index);
+    fputs(f->model ? f->model : "", f->index);
+    fputs("],\n\"left_out\": [", f->index);
+    fputs(f->left_out ? f->left_out : "", f->index);
+    fputs("],\n\"model\": {", f->index);
+    member(f->index, "name", m->name);
+    fputs(", ", f->index);
+    member(f->index, "family", m->family);
+    fprintf(f->index,
+            ", \"layers\": %u, \"heads\": %u, \"width\": %u, \"patch\": %u,\n "
+            "\"picture_height\": %u, \"picture_width\": %u, \"tokens\": %u, "
+            "\"prefix\": %d, \"rows\": %d, \"columns\": %d}}\n",
+            m->layers, m->heads, m->width, m->patch, height, width, m->tokens,
+            grid[0], grid[1], grid[2]);
+    f->index = NULL;
+    if (vt_part_commit(f->part) != VITCL_OK)
+        return failed();
+    join(path, f->root, "inspect.json");
+    printf("%s\n", path);
+    return flush_results();
+}
+
+void inspect_close(inspect_files *f)
+{
+    char path[INSPECT_PATH];
+
+    vt_part_free(f->part);
+    if (f->root && f->folder && join(path, f->root, f->folder))
+        (void)rmdir(path); /* if nothing was written */
+    if (f->root)
+        (void)rmdir(f->root);
+    free(f->folder);
+    free(f->model);
+    free(f->left_out);
+}
+
+int inspect_number(uint32_t *out, const char *name, const char *text,
+                   uint32_t end, uint32_t without)
+{
+    unsigned long v = without;
+    char *rest = NULL, most[24] = "";
+
+    if (text) {
+        v = strtoul(text, &rest, 10);
+        if (end < UINT32_MAX) /* else the model is not open yet */
+            snprintf(most, sizeof most, " to %u", end - 1);
+        if (*text < '0' || *text > '9' || *rest || v >= end)
+            return usage("--%s %s: it has to be %sa whole number from 0%s",
+                         name, text,
+                         strcmp(name, "class") == 0 ? "top or " : "", most);
+    }
+    *out = (uint32_t)v;
+    return EXIT_OK;
+}
+
+int inspect_report(const char *folder)
+{
+    if (vt_inspect_report(folder) != VITCL_OK)
+        return failed();
+    printf("%s/report.html\n", folder);
+    return flush_results();
+}
+
+bool inspect_grid(vt_patch_grid *out, const vitcl_model_info *m,
+                  uint32_t height, uint32_t width)
+{
+    const uint32_t p = m->patch, rows = p ? height / p : 0,
+                   columns = p ? width / p : 0;
+
+    if (!m->layers || !m->heads || !rows || !columns ||
+        m->tokens < rows * columns || m->layers > INSPECT_LAYERS)
+        return false;
+    *out = (vt_patch_grid){.prefix = (int)(m->tokens - rows * columns),
+                           .rows = (int)rows,
+                           .columns = (int)columns,
+                           .height_px = p,
+                           .width_px = p};
+    return true;
+}
+
+bool inspect_axial(const vitcl_model_info *m)
+{
+    return strcmp(m->family, "axial") == 0;
+}
+
+float *inspect_room(const vitcl_model_info *m)
+{
+    return calloc((size_t)m->heads * m->tokens * m->tokens, sizeof(float));
+}
+
+const float *inspect_layer(float *room, const vitcl_tensor_info *t,
+                           const float *probs, const vitcl_model_info *m,
+                           const vt_patch_grid *grid, uint32_t layer)
+{
+    const bool axial = inspect_axial(m), by_column = layer % 2 == 1;
+    const uint32_t n = !axial      ? m->tokens
+                       : by_column ? (uint32_t)grid->rows
+                                   : (uint32_t)grid->columns;
+
+    if (t->rank != 4 || t->shape[1] != m->tokens / n * m->heads ||
+        t->shape[2] != n || t->shape[3] != n)
+        return NULL;
+    if (!axial)
+        return probs;
+    vt_attention_of_lines(room, probs, (int)m->heads, grid->rows, grid->columns,
+                          by_column);
+    return room;
+}

@@ -1,0 +1,98 @@
+/*
+ * trace.c - the steps of a timed run as a trace for chrome://tracing and
+ * Perfetto (Trace Event Format, the JSON object form).
+ *
+ * The device runs one step after the other, so a step begins where the one
+ * before it ends; the gaps between them are not known.
+ */
+
+#include "trace.h"
+
+#include "cli/terminal/terminal.h"
+#include "scale/partition.h"
+
+#include <string.h>
+
+static void text_of(FILE *f, const char *key, const char *value)
+{
+    fprintf(f, "\"%s\":", key);
+    json_text(f, value);
+}
+
+/* The first provider in the kernel's description; NULL: no multiplication. */
+static const char *provider_of(const char *kernel)
+{
+    static const char *const names[] = {"clblast", "native", "plain"};
+    const char *first = NULL, *name = NULL;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *at = strstr(kernel, names[i]);
+
+        if (at && (at == kernel || at[-1] == ' ') && (!first || at < first))
+            first = at, name = names[i];
+    }
+    return name;
+}
+
+static void named(FILE *f, const char *what, const char *name)
+{
+    fprintf(f, "{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"%s\",\"args\":{",
+            what);
+    text_of(f, "name", name);
+    fprintf(f, "}},\n");
+}
+
+static void event(FILE *f, uint32_t i, const vitcl_step_info *s, double from_ms)
+{
+    const double rate = s->time_ms > 0 ? s->gflop / s->time_ms * 1e3 : 0;
+    const char *provider = provider_of(s->kernel);
+    char name[sizeof s->op + sizeof s->name + 1];
+
+    snprintf(name, sizeof name, "%s%s%s", s->op, s->name[0] ? " " : "",
+             s->name);
+    fprintf(f, "%s{\"ph\":\"X\",\"pid\":1,\"tid\":1,", i ? ",\n" : "");
+    text_of(f, "name", name);
+    fputc(',', f);
+    text_of(f, "cat", s->op);
+    fprintf(f, ",\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"step\":%u,",
+            1e3 * from_ms, 1e3 * s->time_ms, (unsigned)i);
+    text_of(f, "output", s->name);
+    fputc(',', f);
+    text_of(f, "shape", s->shape);
+    fputc(',', f);
+    text_of(f, "kernel", s->kernel);
+    fputc(',', f);
+    text_of(f, "provider", provider);
+    fprintf(f, ",\"GFLOP\":%.6f,\"GFLOP/s\":%.3f,\"bytes\":%llu}}", s->gflop,
+            rate, (unsigned long long)s->memory_bytes);
+}
+
+static void print(FILE *f, const vitcl_session *session, const char *model,
+                  const char *device)
+{
+    vitcl_step_info s = {.size = sizeof s};
+    double at = 0;
+
+    fprintf(f, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
+    named(f, "process_name", model);
+    named(f, "thread_name", device);
+    for (uint32_t i = 0; vitcl_session_step(&s, session, i) == VITCL_OK; i++) {
+        event(f, i, &s, at);
+        at += s.time_ms;
+    }
+    fprintf(f, "\n]}\n");
+}
+
+int trace_write(const char *path, const vitcl_session *session,
+                const char *model, const char *device)
+{
+    vt_part *part = NULL;
+    int code;
+
+    if (vt_part_open(&part, path) != VITCL_OK)
+        return failed();
+    print(vt_part_stream(part), session, model, device);
+    code = vt_part_commit(part) == VITCL_OK ? EXIT_OK : failed();
+    vt_part_free(part);
+    return code;
+}

@@ -1,0 +1,86 @@
+/*
+ * options.h - commands and their options.
+ *
+ * A command is one file with one table of options and one row in main.c. The
+ * table has the offset of each option's value in the command's struct, so that
+ * parsing, --help and the man page's test need no other list.
+ */
+#ifndef VT_CLI_OPTIONS_H
+#define VT_CLI_OPTIONS_H
+#include "cli/terminal/terminal.h"
+
+typedef struct words { /* a list option's values, or the operands; NULL-ended */
+    const char **item;
+    size_t count;
+} words;
+typedef struct frame_size { /* pixels; 0: as trained */
+    uint32_t height, width;
+} frame_size;
+
+typedef enum {
+    OPT_FLAG,    /* bool */
+    OPT_TEXT,    /* const char * */
+    OPT_COUNT,   /* uint32_t, from 1 */
+    OPT_NATURAL, /* uint32_t, from 0 */
+    OPT_REAL,    /* double, above zero */
+    OPT_CHOICE,  /* const char *: one of the words in `value`, "a|b" */
+    OPT_FILE,    /* const char *: ends like one in `value`, "FILE.a|FILE.b" */
+    OPT_SIZE,    /* frame_size: N or HxW */
+    OPT_LIST     /* words: may be repeated */
+} opt_kind;
+typedef struct opt {
+    char letter; /* 0: none */
+    const char *name;
+    opt_kind kind;
+    const char *value; /* its value in --help: "DIR" */
+    const char *help;
+    size_t at; /* offsetof() in the command's struct */
+} opt;
+
+typedef struct command {
+    const char *name, *operands;
+    const char *summary;
+    const char *more;   /* may be NULL */
+    const opt *options; /* ends with a NULL name */
+    size_t size;        /* of the command's struct, which is zeroed first */
+    int (*run)(void *options, const words *operands);
+} command;
+
+/* All of them, in the order of --help; NULL-ended. main() sets it. */
+extern const command *const *commands;
+/* Parses argv[1..], runs the command, returns its exit status. */
+int command_run(const command *c, int argc, char **argv);
+void command_help(const command *c);
+/* The entry of names[] (NULL-ended) that `word` most likely means. */
+const char *nearest(const char *word, const char *const *names);
+
+/* ---- rows of the tables ---- */
+
+#define OPT_ROW(T, letter, name, kind, value, help, member)                    \
+    {                                                                          \
+        letter, name, kind, value, help, offsetof(T, member)                   \
+    }
+#define OPT_THREADS(T, member)                                                 \
+    OPT_ROW(T, 0, "threads", OPT_COUNT, "N",                                   \
+            "threads on the processor; else VITCL_THREADS, OMP_NUM_THREADS "   \
+            "or one a core",                                                   \
+            member)
+#define OPT_FOLLOW(T, member)                                                  \
+    OPT_ROW(T, 0, "follow", OPT_FLAG, NULL,                                    \
+            "read the folders that links in folders lead to, but for one "     \
+            "above",                                                           \
+            member)
+/* The end of every table: -v, which opt.c handles, and a row without a name. */
+#define OPT_IS_VERBOSE SIZE_MAX
+#define OPT_DONE                                                               \
+    {'v',                                                                      \
+     "verbose",                                                                \
+     OPT_FLAG,                                                                 \
+     NULL,                                                                     \
+     "say what is done and decided, on stderr",                                \
+     OPT_IS_VERBOSE},                                                          \
+    {                                                                          \
+        0, NULL, OPT_FLAG, NULL, NULL, 0                                       \
+    }
+
+#endif

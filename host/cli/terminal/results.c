@@ -1,0 +1,89 @@
+/*
+ * results.c - results as JSON or text on stdout.
+ */
+
+#include "base/json_print.h"
+#include "base/utf8.h"
+#include "terminal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static int results_errno;
+
+int flush_results(void)
+{
+    if (fflush(stdout) == 0)
+        return EXIT_OK;
+    results_errno = errno;
+    return EXIT_FAILED;
+}
+
+int close_results(int code)
+{
+    const bool bad = flush_results() != EXIT_OK || ferror(stdout);
+
+    errno = 0;
+    if (!bad && fclose(stdout) == 0)
+        return code;
+    errno = bad ? results_errno : errno;
+    return fail("standard output cannot be written%s%s", errno ? ": " : "",
+                errno ? strerror(errno) : "");
+}
+
+void json_text(FILE *f, const char *text)
+{
+    if (text)
+        vt_json_print_string(f, text);
+    else
+        fputs("null", f);
+}
+
+void json_string(const char *text)
+{
+    json_text(stdout, text);
+}
+
+void json_number(double v)
+{
+    if (isfinite(v))
+        printf("%.9g", v);
+    else
+        printf("null");
+}
+
+void put_text(const char *s, size_t most)
+{
+    vt_utf8_put(stdout, s, most, is_terminal(stdout));
+}
+
+void tsv_text(const char *s)
+{
+    while (s && *s) {
+        const size_t n = strcspn(s, "\t\n\\");
+
+        vt_utf8_put(stdout, s, n, is_terminal(stdout));
+        s += n;
+        if (*s)
+            printf("\\%c", *s == '\t' ? 't' : *s == '\n' ? 'n' : '\\');
+        s += *s != '\0';
+    }
+}
+
+size_t text_length(const char *s)
+{
+    const size_t n = vt_utf8_character(s);
+
+    return vt_utf8_steers(s, n) ? 0 : n;
+}
+
+void make_text(char *s)
+{
+    for (size_t n; *s; s += n) {
+        n = vt_utf8_character(s);
+        if (vt_utf8_steers(s, n))
+            memset(s, '_', n ? n : 1);
+        n = n ? n : 1;
+    }
+}

@@ -1,0 +1,164 @@
+/*
+ * scoring.c - what eval and fewshot share: the model, progress, Ctrl-C, and
+ * pictures that could not be decoded.
+ */
+#include "scoring.h"
+
+#include "base/status.h"
+#include "cli/setup/machines.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <vitcl_train.h>
+
+static int open_several(scoring *s, const model_options *o)
+{
+    const vitcl_session_options options = session_options(o);
+    int code;
+
+    s->several = calloc(1, sizeof *s->several);
+    if (!s->several)
+        return fail("out of memory");
+    code = machines_open(s->several, o);
+    if (code == EXIT_OK)
+        code = machines_start(s->several, &options);
+    if (code != EXIT_OK)
+        return code;
+    s->device = s->several->item[0].device;
+    s->model = s->several->item[0].model;
+    s->session = s->several->item[0].session;
+    return EXIT_OK;
+}
+
+int scoring_data(vitcl_dataset **out, const char *path, const char *split,
+                 bool follow)
+{
+    const vitcl_status st = follow ? vitcl_dataset_open_links(out, path, split)
+                                   : vitcl_dataset_open(out, path, split);
+
+    if (st != VITCL_OK)
+        return failed();
+    if (vitcl_dataset_remark(*out))
+        note("%s", vitcl_dataset_remark(*out));
+    return EXIT_OK;
+}
+
+int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
+                   const char *path, bool follow)
+{
+    vitcl_dataset *beside = NULL;
+    const char *name;
+    uint32_t n = 0;
+
+    if (!train && strcmp(vitcl_dataset_kind(test), "folders") == 0 &&
+        (follow ? vitcl_dataset_open_links(&beside, path, "train")
+                : vitcl_dataset_open(&beside, path, "train")) == VITCL_OK)
+        train = beside;
+    if (train && vitcl_dataset_shared(&n, &name, test, train) != VITCL_OK) {
+        vitcl_dataset_free(beside);
+        return failed();
+    }
+    vitcl_dataset_free(beside);
+    if (n)
+        note("%u of the %u test pictures %s among the training pictures, too, "
+             "such as %s: the scores are too good",
+             n, vitcl_dataset_pictures(test), n == 1 ? "is" : "are", name);
+    return EXIT_OK;
+}
+
+int scoring_open(scoring *s, const model_options *common)
+{
+    model_options o = *common;
+    int code;
+
+    o.batch = o.batch ? o.batch : 8;
+    code =
+        o.devices ? open_several(s, &o) : open_model(&s->device, &s->model, &o);
+    if (code == EXIT_OK && !o.devices)
+        code = open_session(&s->session, s->device, s->model, &o, NULL, 0);
+    if (code == EXIT_OK)
+        say_model(&o);
+    return code;
+}
+
+/* A picture may be met several times, as training pictures of few-shot tests
+ * are. */
+static void name_broken(void *context, const char *line)
+{
+    scoring *s = context;
+    size_t i = 0;
+
+    pthread_mutex_lock(&s->lock); /* several devices */
+    while (i < BROKEN_NAMED && s->broken[i] && strcmp(s->broken[i], line) != 0)
+        i++;
+    if (i < BROKEN_NAMED && !s->broken[i]) {
+        s->broken[i] = strdup(line);
+        progress_clear(&s->bar);
+        note("%s", line);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+int scoring_broken(scoring *s, vitcl_dataset *dataset, bool strict)
+{
+    return vitcl_dataset_broken(dataset, strict, name_broken, s) == VITCL_OK
+               ? EXIT_OK
+               : failed();
+}
+
+void scoring_begin(scoring *s)
+{
+    catch_stop();
+    progress_start(&s->bar, "pictures", 0);
+}
+
+int scoring_progress(void *context, uint64_t done, uint64_t total)
+{
+    scoring *s = context;
+
+    if (s->starting == 0)
+        guard_end();
+    pthread_mutex_lock(&s->lock);
+    s->bar.total = total;
+    progress_show(&s->bar, done, NULL);
+    pthread_mutex_unlock(&s->lock);
+    return stopped();
+}
+
+void scoring_clear(scoring *s)
+{
+    pthread_mutex_lock(&s->lock);
+    progress_clear(&s->bar);
+    pthread_mutex_unlock(&s->lock);
+}
+
+int scoring_end(scoring *s, vitcl_status st)
+{
+    progress_clear(&s->bar);
+    if (st == VITCL_OK)
+        return EXIT_OK;
+    return st == VITCL_ESTOPPED ? EXIT_STOPPED : failed();
+}
+
+int scoring_failed(uint32_t failed)
+{
+    if (!failed)
+        return EXIT_OK;
+    return fail("%u picture%s could not be decoded and %s left out of the "
+                "scores",
+                failed, vt_plural(failed), failed == 1 ? "is" : "are");
+}
+
+void scoring_close(scoring *s)
+{
+    for (size_t i = 0; i < BROKEN_NAMED; i++)
+        free(s->broken[i]);
+    if (s->several) {
+        machines_close(s->several);
+        free(s->several);
+        return;
+    }
+    vitcl_session_free(s->session);
+    vitcl_model_free(s->model);
+    vitcl_device_free(s->device);
+}
