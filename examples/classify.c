@@ -20,9 +20,9 @@ int main(int argc, char **argv)
     if (failed) {
         fprintf(stderr, "classify: %s\n", vitcl_last_error());
     } else {
-        const char *name = vitcl_model_name(model, best.label);
+        const char *name = vitcl_class_name(model, best.label);
         if (!name)
-            name = vitcl_model_label(model, best.label);
+            name = vitcl_class_label(model, best.label);
         printf("%s %.1f %%\n", name ? name : "?", 100 * best.probability);
     }
     vitcl_image_free(&image);

@@ -23,7 +23,7 @@ lib.vitcl_model_load.argtypes = [POINTER(c_void_p), c_void_p, c_char_p]
 lib.vitcl_session_new.argtypes = [POINTER(c_void_p), c_void_p, c_void_p]
 lib.vitcl_image_load.argtypes = [POINTER(Image), c_char_p]
 lib.vitcl_classify.argtypes = [POINTER(Class), c_uint32, c_void_p, POINTER(Image), c_uint32]
-for function in lib.vitcl_model_label, lib.vitcl_model_name:
+for function in lib.vitcl_class_label, lib.vitcl_class_name:
     function.argtypes = [c_void_p, c_uint32]
     function.restype = c_char_p
 lib.vitcl_last_error.restype = c_char_p
@@ -54,8 +54,8 @@ class Classifier:
         return [(self.name(c.label), c.probability) for c in best]
 
     def name(self, label):
-        return (lib.vitcl_model_name(self.model, label) or
-                lib.vitcl_model_label(self.model, label) or b"?").decode()
+        return (lib.vitcl_class_name(self.model, label) or
+                lib.vitcl_class_label(self.model, label) or b"?").decode()
 
     def __del__(self):
         lib.vitcl_session_free(self.session)

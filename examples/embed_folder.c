@@ -32,7 +32,7 @@ static int push(vitcl_loader *loader, const char *folder, const char *name)
 static int flush(vitcl_rows *rows, vitcl_session *session, const uint8_t *rgb,
                  float *features, uint32_t n)
 {
-    return n > 0 && (vitcl_run_rgb(session, rgb, n) ||
+    return n > 0 && (vitcl_session_run_rgb(session, rgb, n) ||
                      vitcl_session_read(
                          features, (size_t)n * vitcl_session_features(session),
                          session, "features", n) ||
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     const vitcl_shape row = {.name = "features", .rank = 1, .shape = {dim}};
     if (vitcl_rows_open(&rows, argv[3], &row))
         goto done;
-    vitcl_session_size(session, &height, &width);
+    vitcl_session_size(&height, &width, session);
     const size_t picture = (size_t)height * width * 3;
     rgb = malloc(BATCH * picture);
     features = malloc((size_t)BATCH * dim * sizeof *features);

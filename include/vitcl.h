@@ -116,9 +116,9 @@
  *                      vitcl_classify(top, 3, session, &image, 1);
  *
  *         for (int i = 0; !failed && i < 3; i++) {
- *             const char *name = vitcl_model_name(model, top[i].label);
+ *             const char *name = vitcl_class_name(model, top[i].label);
  *             if (!name)
- *                 name = vitcl_model_label(model, top[i].label);
+ *                 name = vitcl_class_label(model, top[i].label);
  *             printf("%.3f %s\n", top[i].probability, name ? name : "?");
  *         }
  *         if (failed)
@@ -267,34 +267,35 @@ typedef struct {
     size_t preprocessor_bytes;
 } vitcl_model_files;
 /* As vitcl_model_load(). Sharded checkpoints are VITCL_EUNSUPPORTED. */
-VITCL_STATUS vitcl_model_from_memory(vitcl_model **out, vitcl_device *device,
+VITCL_STATUS vitcl_model_load_memory(vitcl_model **out, vitcl_device *device,
                                      const vitcl_model_files *files);
 /* A preset such as "vit-b/16" with random weights; size: pixels a side, 0: 224.
  * Each size takes patches of 1 to 64 pixels: "vit-ti/4". Its answers mean
  * nothing: for plans, counts and benchmarks. */
-VITCL_STATUS vitcl_model_preset(vitcl_model **out, vitcl_device *device,
-                                const char *preset, uint32_t size);
+VITCL_STATUS vitcl_model_new(vitcl_model **out, vitcl_device *device,
+                             const char *preset, uint32_t size);
 /* The name of preset `index`, NULL after the last. */
-const char *vitcl_preset_name(uint32_t index);
+const char *vitcl_preset_list(uint32_t index);
 /* height or width 0: the model's own; batch 0: 1. Also works for a model that
  * was loaded with device NULL. */
 VITCL_STATUS vitcl_model_describe(vitcl_model_info *out,
                                   const vitcl_model *model, uint32_t height,
                                   uint32_t width, uint32_t batch);
 /* The short label and the longer name of a class; NULL if the file has none. */
-const char *vitcl_model_label(const vitcl_model *model, uint32_t label);
-const char *vitcl_model_name(const vitcl_model *model, uint32_t label);
+const char *vitcl_class_label(const vitcl_model *model, uint32_t label);
+const char *vitcl_class_name(const vitcl_model *model, uint32_t label);
 /* What a training found with held-out pictures. Logits divided by the
  * temperature have honest probabilities; vitcl_classify() does that, and
- * vitcl_top() does not. Answers with a probability below the threshold should
- * not be relied on. A model that has neither, as published ones: 1 and 0. */
+ * vitcl_class_choose() does not. Answers with a probability below the threshold
+ * should not be relied on. A model that has neither, as published ones: 1 and
+ * 0. */
 float vitcl_model_temperature(const vitcl_model *model);
 float vitcl_model_threshold(const vitcl_model *model);
 /* Whether a picture is of the kind that the model was trained with, which the
  * same training found: 1 if it has finer detail than those, -1 if less, 0 if it
  * is like them or the model does not know. rgb: prepared, as for
- * vitcl_run_rgb(). Answers to pictures of another kind should not be relied on,
- * whatever their probability. */
+ * vitcl_session_run_rgb(). Answers to pictures of another kind should not be
+ * relied on, whatever their probability. */
 int vitcl_session_detail(const vitcl_session *session, const uint8_t *rgb);
 /* What a classifier's logits mean: problem_type of Hugging Face. A model of one
  * class has VITCL_ANY_CLASSES, unless it is a regression. */
@@ -379,10 +380,10 @@ typedef struct {
                                  `watcher` */
     vitcl_watcher watcher;
     void *watcher_context;
-    int gradients; /* for vitcl_run_gradient(): activations are kept for it, and
-                      multiplications are those of training, whose results may
-                      differ in the last bits. VITCL_EUNSUPPORTED: a model
-                      without classes, or that cannot be trained */
+    int gradients; /* for vitcl_session_run_gradient(): activations are kept for
+                      it, and multiplications are those of training, whose
+                      results may differ in the last bits. VITCL_EUNSUPPORTED: a
+                      model without classes, or that cannot be trained */
 } vitcl_session_options;
 
 /* Allocates all device memory for `batch` pictures, once; if it does not fit,
@@ -400,8 +401,8 @@ const vitcl_model *vitcl_session_model(const vitcl_session *session);
 uint32_t vitcl_session_batch(const vitcl_session *session);
 uint32_t vitcl_session_classes(const vitcl_session *session);  /* 0: none */
 uint32_t vitcl_session_features(const vitcl_session *session); /* 0: none */
-void vitcl_session_size(const vitcl_session *session, uint32_t *height,
-                        uint32_t *width);
+void vitcl_session_size(uint32_t *height, uint32_t *width,
+                        const vitcl_session *session);
 
 typedef struct {
     uint32_t width, height;
@@ -437,7 +438,7 @@ VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
  * filter of system calls, by a decoder whose pixels are not quite Pillow's, or
  * grey of more than 8 bits that became white. Valid until the thread's next
  * call. */
-const char *vitcl_decode_note(void);
+const char *vitcl_image_note(void);
 typedef enum { /* order of a pixel's bytes in memory; X: ignored */
                VITCL_RGB,
                VITCL_BGR,
@@ -447,9 +448,9 @@ typedef enum { /* order of a pixel's bytes in memory; X: ignored */
 } vitcl_layout;
 /* Makes a picture from decoded pixels, which are copied. stride_bytes: from the
  * start of one row to the next, at least a row's size; 0: exactly that. */
-VITCL_STATUS vitcl_image_pixels(vitcl_image *out, const void *pixels,
-                                uint32_t width, uint32_t height,
-                                size_t stride_bytes, vitcl_layout layout);
+VITCL_STATUS vitcl_image_new(vitcl_image *out, const void *pixels,
+                             uint32_t width, uint32_t height,
+                             size_t stride_bytes, vitcl_layout layout);
 /* Resizes and crops as the model's preprocessing says; out is the session's
  * height x width. */
 VITCL_STATUS vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
@@ -468,36 +469,34 @@ VITCL_STATUS vitcl_classify(vitcl_class *top, uint32_t k,
  * not finite, all images are still written and the call returns an error. */
 VITCL_STATUS vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n);
-/* The k best classes of the logits with softmax probabilities, best first; k <=
- * classes. */
-void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
-               uint32_t classes);
-/* The same for any model's logits; answer: vitcl_model_answer(). */
-void vitcl_top_as(vitcl_class *top, uint32_t k, const float *logits,
-                  uint32_t classes, vitcl_answer answer);
+/* Chooses the k best of logits[classes], best first, with the probabilities
+ * that `answer` says: vitcl_model_answer(). k <= classes. */
+void vitcl_class_choose(vitcl_class *top, uint32_t k, const float *logits,
+                        uint32_t classes, vitcl_answer answer);
 
 /* One forward pass over n <= batch prepared pictures: 8-bit [n, height, width,
  * 3], top row first; normalised as the model's preprocessing says. */
-VITCL_STATUS vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
-                           uint32_t n);
+VITCL_STATUS vitcl_session_run_rgb(vitcl_session *session, const uint8_t *rgb,
+                                   uint32_t n);
 /* The same from pixel_values, f32 [n, 3, height, width], used unchanged. */
-VITCL_STATUS vitcl_run_pixels(vitcl_session *session, const float *pixels,
-                              uint32_t n);
+VITCL_STATUS vitcl_session_run_pixels(vitcl_session *session,
+                                      const float *pixels, uint32_t n);
 
-/* vitcl_run_rgb() in two parts, so that a GPU receives the next pictures while
- * it computes: send a batch, run it, send the next one, read the answers, run
- * that one. rgb must not change until vitcl_run_sent() has returned. On GPUs it
- * returns when the device has its work; reading the answers waits, and returns
- * an error of the run. On CPUs, where `overlaps` of vitcl_session_info is 0,
- * nothing is sent in advance and vitcl_run_sent() does all the work. */
-VITCL_STATUS vitcl_send_rgb(vitcl_session *session, const uint8_t *rgb,
-                            uint32_t n);
+/* vitcl_session_run_rgb() in two parts, so that a GPU receives the next
+ * pictures while it computes: send a batch, run it, send the next one, read the
+ * answers, run that one. rgb must not change until vitcl_session_run_sent() has
+ * returned. On GPUs it returns when the device has its work; reading the
+ * answers waits, and returns an error of the run. On CPUs, where `overlaps` of
+ * vitcl_session_info is 0, nothing is sent in advance and
+ * vitcl_session_run_sent() does all the work. */
+VITCL_STATUS vitcl_session_send_rgb(vitcl_session *session, const uint8_t *rgb,
+                                    uint32_t n);
 /* Runs what was sent last; VITCL_EINVAL if there is nothing. */
-VITCL_STATUS vitcl_run_sent(vitcl_session *session);
+VITCL_STATUS vitcl_session_run_sent(vitcl_session *session);
 
 /* Many batches, each of which is sent while the one before is computed. */
 typedef struct {
-    const uint8_t *rgb; /* as for vitcl_run_rgb() */
+    const uint8_t *rgb; /* as for vitcl_session_run_rgb() */
     uint32_t n;         /* its pictures; 0: there is nothing to compute */
     float *out;         /* receives their numbers */
     void *own;          /* the caller's; NULL: there is no batch */
@@ -515,17 +514,17 @@ typedef vitcl_status (*vitcl_sink)(void *context, const vitcl_batch *batch);
  * one before is computed, which is taken while this one is; on CPUs they come
  * one by one. The first error, also of next or take, ends it and is returned.
  */
-VITCL_STATUS vitcl_run_batches(vitcl_session *session, const char *name,
-                               size_t each, vitcl_source next, vitcl_sink take,
-                               void *context);
+VITCL_STATUS vitcl_session_run_batches(vitcl_session *session, const char *name,
+                                       size_t each, vitcl_source next,
+                                       vitcl_sink take, void *context);
 
 /* After a run of n pictures, a backward pass from one class' logit for each,
  * for sessions with the option gradients. During it the watcher sees
  * "relevance.<i>" for each layer i, from the last to the first: attention's
  * probabilities times the logit's gradient in them, [batch, heads, tokens,
  * tokens], if `watch` selects them. */
-VITCL_STATUS vitcl_run_gradient(vitcl_session *session, const uint32_t *labels,
-                                uint32_t n);
+VITCL_STATUS vitcl_session_run_gradient(vitcl_session *session,
+                                        const uint32_t *labels, uint32_t n);
 /* Describes tensor `index` of those that can be read after a run: the model's
  * outputs and the tensors selected by `keep`; VITCL_EINVAL after the last. */
 VITCL_STATUS vitcl_session_tensor(vitcl_tensor_info *out,
@@ -563,7 +562,8 @@ typedef struct {
     char precision[24];
     uint32_t
         launches; /* of kernels in a run; a call of CLBlast counts as one */
-    uint32_t overlaps; /* 1: pictures are sent during a run, vitcl_send_rgb() */
+    uint32_t overlaps; /* 1: pictures are sent during a run,
+                          vitcl_session_send_rgb() */
 } vitcl_session_info;
 VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,
                                     const vitcl_session *session);
@@ -661,7 +661,7 @@ void vitcl_rows_free(vitcl_rows *rows);
  * not call vitcl. NULL: no callback; after the call returns, the old one is not
  * called any more. */
 typedef void (*vitcl_log)(void *context, const char *line);
-void vitcl_set_log(vitcl_log log, void *context);
+void vitcl_log_set(vitcl_log log, void *context);
 
 #ifdef __cplusplus
 }

@@ -34,7 +34,7 @@ const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index);
 const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
 /* A line for a user, if anything was left out: "photos: 17 pictures in 2
  * classes, 2 skipped, 1 hidden"; else NULL. */
-const char *vitcl_dataset_remark(const vitcl_dataset *dataset);
+const char *vitcl_dataset_note(const vitcl_dataset *dataset);
 
 /* How many pictures of `dataset` are also in `other`: the same file, or one of
  * the same bytes. *name: one of them, or NULL; valid as long as the dataset.
@@ -47,13 +47,13 @@ VITCL_STATUS vitcl_dataset_shared(uint32_t *out, const char **name,
 /* From now on this dataset's classes are matched with others by number, not by
  * name. If all names are numbers ("0007"), those are used; otherwise positions,
  * and both sides must have equally many classes. */
-VITCL_STATUS vitcl_dataset_by_number(vitcl_dataset *dataset);
+VITCL_STATUS vitcl_dataset_use_numbers(vitcl_dataset *dataset);
 
 /* Pictures that cannot be decoded are left out of scores. From now on `report`
  * (NULL: nobody) is called with a line about each that is met; with strict it
  * ends the call as an error instead. */
-VITCL_STATUS vitcl_dataset_broken(vitcl_dataset *dataset, int strict,
-                                  vitcl_log report, void *context);
+VITCL_STATUS vitcl_dataset_set_strict(vitcl_dataset *dataset, int strict,
+                                      vitcl_log report, void *context);
 
 typedef struct {
     size_t size;
@@ -61,8 +61,8 @@ typedef struct {
     uint32_t
         failed; /* could not be decoded; not counted in the other members */
     double top1, top5; /* shares of `pictures`, 0 to 1 */
-    /* With vitcl_dataset_labels(): pictures with labels, and the share of them
-     * whose best class is one of their labels. */
+    /* With vitcl_dataset_add_labels(): pictures with labels, and the share of
+     * them whose best class is one of their labels. */
     uint32_t real_pictures;
     double real;
     int real_by_number; /* labels were numbers: the model's class indices */
@@ -81,11 +81,11 @@ typedef struct {
  * class is a number, which is the model's index, or a name, which is matched
  * with the model's names. An empty list: not scored; with VITCL_ANY_CLASSES:
  * none of the classes. With VITCL_NUMBERS a list has the right numbers. */
-VITCL_STATUS vitcl_dataset_labels(vitcl_dataset *dataset, const char *path);
+VITCL_STATUS vitcl_dataset_add_labels(vitcl_dataset *dataset, const char *path);
 
 /* Classifies the whole dataset. A class of the dataset is the model's class
  * with that label, else with that name; a class that the model lacks is an
- * error, unless vitcl_dataset_by_number() was called. confusion: NULL, or
+ * error, unless vitcl_dataset_use_numbers() was called. confusion: NULL, or
  * counts [dataset's classes * model's classes]; row: the true class, column:
  * the answer. With VITCL_ANY_CLASSES pictures of a class that the model lacks
  * have none, and with VITCL_NUMBERS the dataset's classes are numbers, the
@@ -129,20 +129,6 @@ VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
                            vitcl_session *session, const vitcl_dataset *train,
                            const vitcl_dataset *test, vitcl_progress progress,
                            void *context);
-
-/* The training counterpart of vitcl_run_pixels(): `steps` optimiser steps on
- * one batch. input: a safetensors file with pixel_values [B,3,H,W] and labels
- * [B]. settings: JSON with PyTorch's names (optimizer, betas, eps, momentum,
- * weight_decay, clip_grad_norm, label_smoothing, lr: a number, or a list with
- * one a step); unknown keys are an error. output: a safetensors file with loss
- * [1] and grad.<tensor> of the first step (before clipping), losses [steps]
- * before each step, time_ms [steps] of each step, and after.<tensor>. In f32,
- * convolutions are summed in double if the device supports it: near a ReLU's
- * kink a rounding error can change gradients by a percent. */
-VITCL_STATUS vitcl_train_steps(const char *output, vitcl_device *device,
-                               const char *model, const char *input,
-                               const char *settings, uint32_t steps,
-                               const char *gemm, vitcl_precision precision);
 
 /* ---- training --------------------------------------------------------- */
 
@@ -270,7 +256,7 @@ typedef struct {
 uint32_t vitcl_train_rank(uint32_t *ranks);
 
 /* Can a training begin with this preset? VITCL_EINVAL: it is unknown. */
-VITCL_STATUS vitcl_train_preset(const char *preset);
+VITCL_STATUS vitcl_preset_check(const char *preset);
 
 typedef struct {
     size_t size;

@@ -69,7 +69,7 @@ VITCL_STATUS vitcl_device_choose(vitcl_device_choice *out,
                                  const vitcl_session_options *options);
 /* The kept choice `index` for the devices of this machine, from 0; VITCL_EINVAL
  * after the last. */
-VITCL_STATUS vitcl_device_chosen(vitcl_device_choice *out, uint32_t index);
+VITCL_STATUS vitcl_choice_list(vitcl_device_choice *out, uint32_t index);
 
 typedef struct vitcl_tuner vitcl_tuner;
 /* Tunes the products of this model with these options (batch, height, width,

@@ -36,7 +36,7 @@ set(may_cli/pictures base walk index scale cli/terminal cli/setup)
 set(may_cli/answers base plot index scale cli/terminal cli/setup cli/pictures)
 set(may_cli/training base plot scale cli/terminal cli/setup)
 set(may_cli/inspect base plot inspect scale cli/terminal cli/setup cli/pictures cli/answers)
-set(may_cli base walk plot inspect pull index study scale cli/terminal cli/setup cli/pictures cli/answers
+set(may_cli api base walk plot inspect pull index study scale cli/terminal cli/setup cli/pictures cli/answers
   cli/training cli/inspect)
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\
@@ -57,6 +57,8 @@ function(check_includes file folder)
       if(NOT CMAKE_MATCH_1 STREQUAL folder
          AND NOT CMAKE_MATCH_1 IN_LIST may_${folder})
         complain(${file} "${line} (${folder}/ may not include that folder)")
+      elseif(folder STREQUAL "cli" AND line MATCHES "\"api/" AND NOT line MATCHES "/step.h")
+        complain(${file} "${line} (the program uses include/, and of api/ step.h alone)")
       endif()
     elseif(line MATCHES "\"([^\"]*)\"")
       get_filename_component(own ${ROOT}/${file} DIRECTORY)

@@ -102,7 +102,7 @@ static vitcl_status run(double *ms, vitcl_session *s, const float *pixels)
     const double from = vt_now_ms();
     vitcl_status st;
 
-    VT_TRY(vitcl_run_pixels(s, pixels, s->batch));
+    VT_TRY(vitcl_session_run_pixels(s, pixels, s->batch));
     if (s->classes)
         VT_TRY(vitcl_session_read(s->logits, (size_t)s->batch * s->classes, s,
                                   "logits", s->batch));
@@ -286,7 +286,7 @@ static void visit(void *context, const char *question, const char *answer)
     s->found = c;
 }
 
-vitcl_status vitcl_device_chosen(vitcl_device_choice *out, uint32_t index)
+vitcl_status vitcl_choice_list(vitcl_device_choice *out, uint32_t index)
 {
     vitcl_status st = VITCL_OK;
     search s = {.wanted = index};

@@ -91,8 +91,8 @@ static vitcl_status take_classes(void *context, const vitcl_batch *b)
 
         calibrate(logits, s);
         if (vt_all_finite(logits, s->classes))
-            vitcl_top_as(best, a->k, logits, s->classes,
-                         vitcl_model_answer(s->model));
+            vitcl_class_choose(best, a->k, logits, s->classes,
+                               vitcl_model_answer(s->model));
         else
             no_answer(&a->bad, best, a->k, s, a->answered, i);
     }
@@ -181,8 +181,8 @@ static void choose(vitcl_class *top, uint32_t k, const float *logits,
     }
 }
 
-void vitcl_top_as(vitcl_class *top, uint32_t k, const float *logits,
-                  uint32_t classes, vitcl_answer answer)
+void vitcl_class_choose(vitcl_class *top, uint32_t k, const float *logits,
+                        uint32_t classes, vitcl_answer answer)
 {
     double sum = 0, most;
 
@@ -200,12 +200,6 @@ void vitcl_top_as(vitcl_class *top, uint32_t k, const float *logits,
                     : answer == VITCL_ANY_CLASSES ? 1 / (1 + exp(-x))
                                                   : exp(x - most) / sum);
     }
-}
-
-void vitcl_top(vitcl_class *top, uint32_t k, const float *logits,
-               uint32_t classes)
-{
-    vitcl_top_as(top, k, logits, classes, VITCL_ONE_CLASS);
 }
 
 int vitcl_session_detail(const vitcl_session *session, const uint8_t *rgb)

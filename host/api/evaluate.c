@@ -57,7 +57,7 @@ vitcl_status vitcl_dataset_open_links(vitcl_dataset **out, const char *path,
                         &(vt_dataset_options){.split = split, .follow = true});
 }
 
-const char *vitcl_dataset_remark(const vitcl_dataset *dataset)
+const char *vitcl_dataset_note(const vitcl_dataset *dataset)
 {
     return dataset ? vt_dataset_remark(dataset->d) : NULL;
 }
@@ -105,7 +105,7 @@ done:
     return st;
 }
 
-vitcl_status vitcl_dataset_labels(vitcl_dataset *dataset, const char *path)
+vitcl_status vitcl_dataset_add_labels(vitcl_dataset *dataset, const char *path)
 {
     vitcl_status st = VITCL_OK;
     vt_labels *labels = NULL;
@@ -124,7 +124,7 @@ done:
     return st;
 }
 
-vitcl_status vitcl_dataset_by_number(vitcl_dataset *dataset)
+vitcl_status vitcl_dataset_use_numbers(vitcl_dataset *dataset)
 {
     VT_GIVEN(dataset);
     if (enter(dataset, true) != VITCL_OK)
@@ -134,8 +134,8 @@ vitcl_status vitcl_dataset_by_number(vitcl_dataset *dataset)
     return VITCL_OK;
 }
 
-vitcl_status vitcl_dataset_broken(vitcl_dataset *dataset, int strict,
-                                  vitcl_log report, void *context)
+vitcl_status vitcl_dataset_set_strict(vitcl_dataset *dataset, int strict,
+                                      vitcl_log report, void *context)
 {
     VT_GIVEN(dataset);
     if (enter(dataset, true) != VITCL_OK)
@@ -319,7 +319,7 @@ static vitcl_status next_batch(void *context, vitcl_batch *out, int wait)
     (void)wait;
     if (p->at == s->count)
         return VITCL_OK;
-    vitcl_session_size(session, &height, &width);
+    vitcl_session_size(&height, &width, session);
     while (n < most && p->at < s->count) {
         uint8_t *rgb = p->rgb + (size_t)n * height * width * 3;
 
@@ -366,7 +366,7 @@ static vitcl_status run(void *context, const vt_pass *s)
     vitcl_session *session = p.r->session;
     uint32_t most = vitcl_session_batch(session), height, width;
 
-    vitcl_session_size(session, &height, &width);
+    vitcl_session_size(&height, &width, session);
     VT_TRY(vt_new(&p.rgb, most, (size_t)height * width * 3));
     VT_TRY(vt_new(&p.rows, most * s->width, sizeof *p.rows));
     for (int i = 0; i < 2; i++)

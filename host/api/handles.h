@@ -45,12 +45,12 @@ struct vitcl_session {
     void *watcher_context;
     float *watched;         /* the largest tensor that is watched */
     const uint8_t *waiting; /* sent, but not copied: no vt_plan_overlaps() */
-    uint32_t sent;          /* pictures for vitcl_run_sent(); 0: none */
-    bool running;           /* vitcl_run_sent() has not been waited for */
-    bool ran;               /* the last run succeeded; tensors may be read */
-    bool from_rgb;          /* if ran: its pictures are still in the plan */
-    uint64_t id, run;       /* of all sessions; of its runs */
-    uint64_t unread; /* bit i: no call read run - i before the next one */
+    uint32_t sent;          /* pictures for vitcl_session_run_sent(); 0: none */
+    bool running;     /* vitcl_session_run_sent() has not been waited for */
+    bool ran;         /* the last run succeeded; tensors may be read */
+    bool from_rgb;    /* if ran: its pictures are still in the plan */
+    uint64_t id, run; /* of all sessions; of its runs */
+    uint64_t unread;  /* bit i: no call read run - i before the next one */
     bool weights_looked_at;
     char bad_weight[160]; /* if looked at: the first bad one, or "" */
 };
@@ -94,7 +94,7 @@ vt_val vt_session_value(const vitcl_session *s, const char *name);
 /* The first n pictures' part of a tensor; room: elements of out. */
 vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,
                              vt_val v, uint32_t n);
-/* vitcl_run_rgb(), for a call that uses the session. */
+/* vitcl_session_run_rgb(), for a call that uses the session. */
 vitcl_status vt_session_run_rgb(vitcl_session *s, const uint8_t *rgb,
                                 uint32_t n);
 /* Tells the caller's progress function after a batch; VITCL_ESTOPPED if it
@@ -103,7 +103,7 @@ vitcl_status vt_session_tell(const vitcl_session *s, uint64_t done,
                              uint64_t total);
 
 /* ---- send.c ---- */
-/* vitcl_run_batches(), for a call that uses the session. */
+/* vitcl_session_run_batches(), for a call that uses the session. */
 vitcl_status vt_session_batches(vitcl_session *s, const char *name, size_t each,
                                 vitcl_source next, vitcl_sink take,
                                 void *context);

@@ -55,7 +55,7 @@ static void add_note(char *text, size_t room, const char *note)
     snprintf(text + used, room - used, "%s%s", used ? "; " : "", note);
 }
 
-const char *vitcl_decode_note(void)
+const char *vitcl_image_note(void)
 {
     static _Thread_local char text[512];
     const vt_pool_notes n = vt_pool_noted();

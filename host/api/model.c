@@ -57,7 +57,7 @@ done:
     return st;
 }
 
-vitcl_status vitcl_model_from_memory(vitcl_model **out, vitcl_device *device,
+vitcl_status vitcl_model_load_memory(vitcl_model **out, vitcl_device *device,
                                      const vitcl_model_files *files)
 {
     vitcl_status st = VITCL_OK;
@@ -78,8 +78,8 @@ done:
     return st;
 }
 
-vitcl_status vitcl_model_preset(vitcl_model **out, vitcl_device *device,
-                                const char *preset, uint32_t size)
+vitcl_status vitcl_model_new(vitcl_model **out, vitcl_device *device,
+                             const char *preset, uint32_t size)
 {
     vitcl_status st = VITCL_OK;
     vt_model *m = NULL;
@@ -92,17 +92,17 @@ done:
     return st;
 }
 
-const char *vitcl_preset_name(uint32_t index)
+const char *vitcl_preset_list(uint32_t index)
 {
     return vt_model_preset_name(index);
 }
 
-const char *vitcl_model_label(const vitcl_model *model, uint32_t label)
+const char *vitcl_class_label(const vitcl_model *model, uint32_t label)
 {
     return model ? vt_model_label(model->model, label) : NULL;
 }
 
-const char *vitcl_model_name(const vitcl_model *model, uint32_t label)
+const char *vitcl_class_name(const vitcl_model *model, uint32_t label)
 {
     return model ? vt_model_longname(model->model, label) : NULL;
 }

@@ -13,9 +13,9 @@ static const struct layout {
                [VITCL_BGRX] = {4, 2, 1, 0},
                [VITCL_GREY] = {1, 0, 0, 0}};
 
-vitcl_status vitcl_image_pixels(vitcl_image *out, const void *pixels,
-                                uint32_t width, uint32_t height,
-                                size_t stride_bytes, vitcl_layout layout)
+vitcl_status vitcl_image_new(vitcl_image *out, const void *pixels,
+                             uint32_t width, uint32_t height,
+                             size_t stride_bytes, vitcl_layout layout)
 {
     vitcl_status st = VITCL_OK;
     const struct layout *l;

@@ -19,8 +19,8 @@ done:
     return st;
 }
 
-vitcl_status vitcl_send_rgb(vitcl_session *session, const uint8_t *rgb,
-                            uint32_t n)
+vitcl_status vitcl_session_send_rgb(vitcl_session *session, const uint8_t *rgb,
+                                    uint32_t n)
 {
     VT_GIVEN(session);
     VT_GIVEN(rgb);
@@ -45,7 +45,7 @@ done:
     return st;
 }
 
-vitcl_status vitcl_run_sent(vitcl_session *session)
+vitcl_status vitcl_session_run_sent(vitcl_session *session)
 {
     VT_GIVEN(session);
     VT_RETURN_ALONE(session, "session", run_sent(session));
@@ -149,9 +149,9 @@ vitcl_status vt_session_batches(vitcl_session *s, const char *name, size_t each,
     return run_all(&(running){s, v, each, next, take, context});
 }
 
-vitcl_status vitcl_run_batches(vitcl_session *session, const char *name,
-                               size_t each, vitcl_source next, vitcl_sink take,
-                               void *context)
+vitcl_status vitcl_session_run_batches(vitcl_session *session, const char *name,
+                                       size_t each, vitcl_source next,
+                                       vitcl_sink take, void *context)
 {
     VT_GIVEN(session);
     VT_GIVEN(name);

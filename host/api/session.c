@@ -263,8 +263,8 @@ uint32_t vitcl_session_features(const vitcl_session *session)
     return session ? session->features : 0;
 }
 
-void vitcl_session_size(const vitcl_session *session, uint32_t *height,
-                        uint32_t *width)
+void vitcl_session_size(uint32_t *height, uint32_t *width,
+                        const vitcl_session *session)
 {
     if (session && height)
         *height = session->height;
@@ -350,8 +350,8 @@ done:
     return st;
 }
 
-vitcl_status vitcl_run_gradient(vitcl_session *session, const uint32_t *labels,
-                                uint32_t n)
+vitcl_status vitcl_session_run_gradient(vitcl_session *session,
+                                        const uint32_t *labels, uint32_t n)
 {
     VT_GIVEN(session);
     VT_GIVEN(labels);
@@ -389,8 +389,8 @@ done:
     return st;
 }
 
-vitcl_status vitcl_run_rgb(vitcl_session *session, const uint8_t *rgb,
-                           uint32_t n)
+vitcl_status vitcl_session_run_rgb(vitcl_session *session, const uint8_t *rgb,
+                                   uint32_t n)
 {
     VT_GIVEN(session);
     VT_GIVEN(rgb);
@@ -411,8 +411,8 @@ done:
     return st;
 }
 
-vitcl_status vitcl_run_pixels(vitcl_session *session, const float *pixels,
-                              uint32_t n)
+vitcl_status vitcl_session_run_pixels(vitcl_session *session,
+                                      const float *pixels, uint32_t n)
 {
     VT_GIVEN(session);
     VT_GIVEN(pixels);

@@ -4,13 +4,14 @@
  * The training counterpart of `forward`: it gives what is needed to compare
  * vitcl's gradients and optimisers with another library's.
  */
+#include "api/step.h"
+
 #include "api/handles.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "train/trainer.h"
 
 #include <string.h>
-#include <vitcl_train.h>
 
 typedef struct batch {
     float *pixels, *targets;
@@ -189,10 +190,10 @@ done:
     return st;
 }
 
-vitcl_status vitcl_train_steps(const char *output, vitcl_device *device,
-                               const char *model, const char *input,
-                               const char *settings, uint32_t steps,
-                               const char *gemm, vitcl_precision precision)
+vitcl_status vt_train_steps(const char *output, vitcl_device *device,
+                            const char *model, const char *input,
+                            const char *settings, uint32_t steps,
+                            const char *gemm, vitcl_precision precision)
 {
     static const char *const keys[] = {"lr", "batch", NULL};
     vitcl_status st = VITCL_OK;

@@ -219,7 +219,7 @@ uint32_t vitcl_train_rank(uint32_t *ranks)
     return vt_ranks_rank(ranks ? ranks : &count);
 }
 
-vitcl_status vitcl_train_preset(const char *preset)
+vitcl_status vitcl_preset_check(const char *preset)
 {
     vt_arch_spec spec;
 

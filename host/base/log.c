@@ -19,7 +19,7 @@ static void *callback_context;
 static atomic_bool on;
 static _Thread_local bool inside; /* the callback may call vitcl */
 
-void vitcl_set_log(vitcl_log log, void *context)
+void vitcl_log_set(vitcl_log log, void *context)
 {
     if (inside)
         return;

@@ -1,6 +1,6 @@
 /*
  * log.h - log lines about what is done and decided, for the callback of
- * vitcl_set_log(). Nothing is printed, and nothing is formatted without a
+ * vitcl_log_set(). Nothing is printed, and nothing is formatted without a
  * callback.
  */
 #ifndef VT_BASE_LOG_H

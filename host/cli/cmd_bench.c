@@ -91,7 +91,7 @@ static int allocate(work *w)
 
     w->tensor = columns ? "logits" : "features";
     columns = columns ? columns : vitcl_session_features(w->session);
-    vitcl_session_size(w->session, &height, &width);
+    vitcl_session_size(&height, &width, w->session);
     n = (size_t)batch * 3 * height * width;
     w->pixels = malloc(n * sizeof(float));
     w->room = (size_t)batch * columns;
@@ -107,7 +107,7 @@ static int once(work *w)
 {
     const uint32_t n = vitcl_session_batch(w->session);
 
-    if (vitcl_run_pixels(w->session, w->pixels, n) != VITCL_OK ||
+    if (vitcl_session_run_pixels(w->session, w->pixels, n) != VITCL_OK ||
         vitcl_session_read(w->out, w->room, w->session, w->tensor, n) !=
             VITCL_OK)
         return failed();

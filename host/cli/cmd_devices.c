@@ -69,7 +69,7 @@ static void note_form(const char *id, const char *precision, const char *form)
 static bool next_choice(vitcl_device_choice *c, uint32_t *index,
                         const vitcl_device_info *d)
 {
-    while (vitcl_device_chosen(c, (*index)++) == VITCL_OK)
+    while (vitcl_choice_list(c, (*index)++) == VITCL_OK)
         if (strcmp(c->id, d->id) == 0)
             return true;
     return false;

@@ -80,7 +80,7 @@ static int make_tally(work *w)
     for (uint32_t i = 0; good && i < t->rows; i++)
         good = copy_name(&t->name[i], vitcl_dataset_class(w->dataset, i));
     for (uint32_t k = 0; good && t->answers && k < t->columns; k++)
-        good = copy_name(&t->label[k], vitcl_model_label(w->on.model, k));
+        good = copy_name(&t->label[k], vitcl_class_label(w->on.model, k));
     return good ? EXIT_OK : fail("out of memory for names of classes");
 }
 
@@ -188,8 +188,8 @@ static int open_data(work *w)
          scoring_shared(w->dataset, NULL, o->data, o->follow) != EXIT_OK))
         return EXIT_FAILED;
     if ((o->labels &&
-         vitcl_dataset_labels(w->dataset, o->labels) != VITCL_OK) ||
-        (by_number && vitcl_dataset_by_number(w->dataset) != VITCL_OK))
+         vitcl_dataset_add_labels(w->dataset, o->labels) != VITCL_OK) ||
+        (by_number && vitcl_dataset_use_numbers(w->dataset) != VITCL_OK))
         return failed();
     return scoring_broken(&w->on, w->dataset, o->strict);
 }

@@ -122,7 +122,7 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK)
         code = scoring_shared(w.test, w.train, NULL, false);
     if (code == EXIT_OK && by_number &&
-        vitcl_dataset_by_number(w.test) != VITCL_OK)
+        vitcl_dataset_use_numbers(w.test) != VITCL_OK)
         code = failed();
     if (code == EXIT_OK)
         code = scoring_broken(&w.on, w.train, o->strict);

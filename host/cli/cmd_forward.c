@@ -120,8 +120,8 @@ static int compute(work *w)
 
     for (uint32_t at = 0, n; at < w->pictures; at += n) {
         n = w->pictures - at < batch ? w->pictures - at : batch;
-        if (vitcl_run_pixels(w->session, w->pixels + at * w->elements, n) !=
-            VITCL_OK)
+        if (vitcl_session_run_pixels(w->session, w->pixels + at * w->elements,
+                                     n) != VITCL_OK)
             return failed();
         for (uint32_t i = 0; i < w->tensors; i++)
             if (vitcl_session_read(w->data[i] + at * share(&w->info[i]),

@@ -294,12 +294,12 @@ static int open_folder(work *w, const answer *a)
     vitcl_class top[INSPECT_TOP];
 
     if (classes) {
-        if (vitcl_session_read(w->logits, classes, w->session, "logits", 1) !=
-            VITCL_OK)
+        if (vitcl_session_read(w->logits, classes, w->session, "logits", 1))
             return failed();
         for (uint32_t i = 0; i < classes; i++)
             w->logits[i] /= vitcl_model_temperature(w->model);
-        vitcl_top_as(top, k, w->logits, classes, vitcl_model_answer(w->model));
+        vitcl_class_choose(top, k, w->logits, classes,
+                           vitcl_model_answer(w->model));
         w->label = w->best ? top[0].label : w->label;
     }
     return inspect_of_picture(&w->files, a->path, w->model, top, k);
@@ -312,7 +312,7 @@ static int relate(work *w, const inspect_picture *p)
 
     for (uint32_t i = 0; i < w->tokens; i++)
         w->relevant[i] = token ? i == 0 : 1.0 / w->patches;
-    if (vitcl_run_gradient(w->session, &w->label, 1) != VITCL_OK)
+    if (vitcl_session_run_gradient(w->session, &w->label, 1) != VITCL_OK)
         return w->broken ? fail("%s: its attention is not over a grid of "
                                 "patches",
                                 w->info.name)
@@ -321,8 +321,8 @@ static int relate(work *w, const inspect_picture *p)
         for (uint32_t i = 0; i < w->tokens; i++)
             w->relevant[i] -= 1.0 / w->patches;
     return inspect_relevance(&w->files, p, w->relevant + w->grid.prefix,
-                             vitcl_model_label(w->model, w->label),
-                             vitcl_model_name(w->model, w->label), w->label);
+                             vitcl_class_label(w->model, w->label),
+                             vitcl_class_name(w->model, w->label), w->label);
 }
 
 static int draw(work *w, const answer *a, const uint8_t *rgb)
@@ -362,7 +362,7 @@ static int look_at(work *w, const answer *a, const uint8_t *rgb)
     vt_rollout_clear(w->rollout);
     w->layer = 0;
     *w->seen_as = '\0';
-    st = vitcl_run_rgb(w->session, rgb, 1);
+    st = vitcl_session_run_rgb(w->session, rgb, 1);
     if (w->broken || (st == VITCL_OK && w->layer != (int)w->info.layers))
         return fail("%s: its attention is not over a grid of patches",
                     w->info.name);

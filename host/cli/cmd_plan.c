@@ -202,14 +202,14 @@ static int run_once(vitcl_session *session)
     size_t bytes;
     vitcl_status st;
 
-    vitcl_session_size(session, &height, &width);
+    vitcl_session_size(&height, &width, session);
     bytes = (size_t)vitcl_session_batch(session) * height * width * 3;
     rgb = calloc(bytes, 1);
     if (!rgb)
         return fail("out of memory");
-    st = vitcl_run_rgb(session, rgb, vitcl_session_batch(session));
+    st = vitcl_session_run_rgb(session, rgb, vitcl_session_batch(session));
     if (st == VITCL_OK) /* the first run may still warm caches */
-        st = vitcl_run_rgb(session, rgb, vitcl_session_batch(session));
+        st = vitcl_session_run_rgb(session, rgb, vitcl_session_batch(session));
     free(rgb);
     return st == VITCL_OK ? EXIT_OK : failed();
 }

@@ -160,7 +160,7 @@ static int logits_of(float *out, vitcl_model *model, const char *gemm,
     for (uint32_t i = 0; i < PICTURES && code == EXIT_OK; i += batch) {
         uint32_t n = PICTURES - i < batch ? PICTURES - i : batch;
 
-        if (vitcl_run_rgb(s, rgb + (size_t)i * SIDE * SIDE * 3, n) !=
+        if (vitcl_session_run_rgb(s, rgb + (size_t)i * SIDE * SIDE * 3, n) !=
                 VITCL_OK ||
             vitcl_session_read(out + (size_t)i * *classes, (size_t)n * *classes,
                                s, "logits", n) != VITCL_OK)
@@ -225,8 +225,7 @@ static int test(const selftest *o, vitcl_device *device)
         rgb[i] = (uint8_t)(i * 2654435761u >> 13);
     if (!rgb || !out)
         fail("out of memory");
-    else if (vitcl_model_preset(&model, device, o->common.preset, 0) !=
-             VITCL_OK)
+    else if (vitcl_model_new(&model, device, o->common.preset, 0) != VITCL_OK)
         failed();
     else
         code = compare(model, rgb, out, out + PICTURES * CLASSES);

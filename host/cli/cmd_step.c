@@ -2,10 +2,9 @@
  * cmd_step.c - like forward, for training: writes gradients and the results of
  * optimiser steps on one batch.
  */
-
+#include "api/step.h"
 #include "cli/setup/setup.h"
 
-#include <vitcl_train.h>
 #include <vitcl_tune.h>
 
 typedef struct step {
@@ -59,9 +58,9 @@ static int run(void *into, const words *operands)
     if (code != EXIT_OK)
         return code;
     try_first(device, precision);
-    if (vitcl_train_steps(o->output, device, model, o->input, o->settings,
-                          o->steps ? o->steps : 1, o->common.gemm,
-                          precision) != VITCL_OK)
+    if (vt_train_steps(o->output, device, model, o->input, o->settings,
+                       o->steps ? o->steps : 1, o->common.gemm,
+                       precision) != VITCL_OK)
         code = failed();
     if (code == EXIT_OK && o->kernels &&
         vitcl_device_save_kernels(device, o->kernels) != VITCL_OK)

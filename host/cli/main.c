@@ -153,8 +153,8 @@ int main(int argc, char **argv)
     code = usual_threads();
     if (code == EXIT_OK)
         code = run(argc, argv);
-    if (!is_quiet() && vitcl_decode_note())
-        note("%s", vitcl_decode_note());
+    if (!is_quiet() && vitcl_image_note())
+        note("%s", vitcl_image_note());
     if (vt_tar_unlocked())
         note("archives were read without the system call filter: the kernel or "
              "the container refuses seccomp");

@@ -52,7 +52,7 @@ static void score(void *context, size_t position, const float *row)
         s->failed++;
         return;
     }
-    vitcl_top(s->top, k, row, s->classes);
+    vitcl_class_choose(s->top, k, row, s->classes, VITCL_ONE_CLASS);
     s->scored++;
     s->right1 += s->top[0].label == want;
     if (s->labels)

@@ -37,7 +37,8 @@ done:
     return st;
 }
 
-/* No grad: pictures need none. No half_out: vitcl_run_pixels() writes f32. */
+/* No grad: pictures need none. No half_out: vitcl_session_run_pixels() writes
+ * f32. */
 const vt_op vt_op_normalise = {
     .name = "normalise", .shape = shape, .prepare = prepare};
 

@@ -53,7 +53,7 @@ static void enter(const char *seconds, const char *logs)
     }
     alarm((unsigned)strtoul(seconds, NULL, 10));
     if (logs[0] == '1')
-        vitcl_set_log(talk, NULL);
+        vitcl_log_set(talk, NULL);
 }
 
 /* Opens the parent's device; checks that the number means the same one here. */

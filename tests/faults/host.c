@@ -81,7 +81,7 @@ static int answer(vitcl_model *model, vitcl_precision precision)
         rgb[i] = (uint8_t)(i * 2654435761u >> 13);
     if (vitcl_session_new(&s, model, &o) != VITCL_OK)
         return failed("session");
-    if (vitcl_run_rgb(s, rgb, 1) != VITCL_OK ||
+    if (vitcl_session_run_rgb(s, rgb, 1) != VITCL_OK ||
         vitcl_session_read(logits, CLASSES, s, "logits", 1) != VITCL_OK)
         return failed("run");
     for (size_t i = 0; i < sizeof logits; i++)
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
         for (int fd = 0; fd < 3; fd++)
             close(fd);
     }
-    vitcl_set_log(log_line, NULL);
+    vitcl_log_set(log_line, NULL);
     code = run(argv[1]);
     atomic_store(&over, true);
     if (strcmp(how, "reap") == 0)

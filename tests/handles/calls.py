@@ -39,16 +39,15 @@ SIMPLE = {
 }
 NAMED = {
     "name": '"logits"', "path": "vt_path(\"{function}\")",
-    "folder": "vt_path(\"{function}\")", "output": "vt_path(\"{function}\")",
-    "library": '"pillow"', "preset": '"vit-ti/16"', "model": "vt_path(\"model\")",
-    "input": '"/no/such"', "settings": '"/no/such"', "gemm": "NULL",
-    "n": "1", "k": "1", "part": "1", "parts": "1", "tries": "1", "steps": "1",
+    "folder": "vt_path(\"{function}\")",
+    "library": '"pillow"', "preset": '"vit-ti/16"',
+    "n": "1", "k": "1", "part": "1", "parts": "1", "tries": "1",
     "workers": "1", "side": "8", "each": "VT_CLASSES", "count": "VT_ROOM",
     "size": "32", "index": "0", "label": "0", "height": "0", "width": "0",
     "batch": "0", "random_state": "1",
 }
 SPECIAL = {
-    ("vitcl_model_preset", "size"): "32",
+    ("vitcl_model_new", "size"): "32",
     ("vitcl_tensors_shape", "name"): '"rows"',
     ("vitcl_tensors_read", "name"): '"rows"',
     ("vitcl_tensors_read", "count"): "VT_TENSOR",

@@ -72,7 +72,7 @@ const char *vt_path(const char *function)
     } paths[] = {{"vitcl_model_load", MODEL},
                  {"model", MODEL},
                  {"vitcl_loader_push", VT_DATA "/sample.jpg"},
-                 {"vitcl_dataset_labels", "labels.json"},
+                 {"vitcl_dataset_add_labels", "labels.json"},
                  {"vitcl_device_save_kernels", "kernels"}};
 
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
@@ -248,12 +248,12 @@ static void inside(const call *c, kind used, vitcl_session *watched,
     t.session = watched;
     inner = (struct inner){c, &t, used, 0};
     if (used == VT_SESSION) {
-        st = vitcl_run_rgb(watched, vt_rgb, 1);
+        st = vitcl_session_run_rgb(watched, vt_rgb, 1);
         if (st == VITCL_OK)
             st = vitcl_session_read(got, VT_CLASSES, watched, "logits", 1);
         if (st != VITCL_OK || memcmp(got, want, sizeof got) != 0)
             vt_wrong("it changed the answer");
-        (void)!vitcl_run_rgb(watched, vt_rgb, 1); /* takes a stop */
+        (void)!vitcl_session_run_rgb(watched, vt_rgb, 1); /* takes a stop */
     }
     inner.calls = 0;
     t.session = base.session;
@@ -262,7 +262,7 @@ static void inside(const call *c, kind used, vitcl_session *watched,
         vt_wrong(vitcl_last_error());
     else if (!inner.calls)
         vt_wrong("not called");
-    (void)!vitcl_run_rgb(t.session, vt_rgb, 1);
+    (void)!vitcl_session_run_rgb(t.session, vt_rgb, 1);
 }
 
 static void from_callbacks(void)
@@ -275,7 +275,7 @@ static void from_callbacks(void)
 
     vt_need(vitcl_session_new(&watched, base.model, &o));
     inner.calls = 1;
-    vt_need(vitcl_run_rgb(watched, vt_rgb, 1));
+    vt_need(vitcl_session_run_rgb(watched, vt_rgb, 1));
     vt_need(vitcl_session_read(want, VT_CLASSES, watched, "logits", 1));
     for (const call *c = vt_calls; c->name; c++) {
         if (c->takes >> VT_SESSION & 1)

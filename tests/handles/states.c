@@ -51,7 +51,7 @@ static void device_failed(things *t)
     vitcl_session *s = NULL;
 
     device_fresh(t);
-    vt_need(vitcl_model_preset(&m, t->device, "vit-b/16", 0));
+    vt_need(vitcl_model_new(&m, t->device, "vit-b/16", 0));
     if (vitcl_session_new(&s, m, &o) == VITCL_OK)
         vt_wrong("as large a session fits");
     vitcl_session_free(s);
@@ -89,20 +89,20 @@ static void session_fresh(things *t)
 static void session_used(things *t)
 {
     session_fresh(t);
-    vt_need(vitcl_run_rgb(t->session, vt_rgb, 1));
+    vt_need(vitcl_session_run_rgb(t->session, vt_rgb, 1));
 }
 
 static void session_sent(things *t)
 {
     session_fresh(t);
-    vt_need(vitcl_send_rgb(t->session, vt_rgb, 1));
+    vt_need(vitcl_session_send_rgb(t->session, vt_rgb, 1));
 }
 
 static void session_finished(things *t)
 {
     session_fresh(t);
-    vt_need(vitcl_run_batches(t->session, "logits", VT_CLASSES, vt_source,
-                              vt_sink, NULL));
+    vt_need(vitcl_session_run_batches(t->session, "logits", VT_CLASSES,
+                                      vt_source, vt_sink, NULL));
 }
 
 static void session_failed(things *t)
@@ -114,7 +114,8 @@ static void session_failed(things *t)
     vt_need(vitcl_model_load(&m, t->device, vt_test_path(vt_folder, "copy")));
     vt_need(vitcl_session_new(&t->session, m, &o));
     damage_model();
-    (void)!vitcl_run_rgb(t->session, vt_rgb, 1); /* EIO where it reads them */
+    (void)!vitcl_session_run_rgb(t->session, vt_rgb,
+                                 1); /* EIO where it reads them */
     vitcl_model_free(m);
 }
 
@@ -127,7 +128,7 @@ static void session_stopping(things *t)
 static void session_stopped(things *t)
 {
     session_stopping(t);
-    if (vitcl_run_rgb(t->session, vt_rgb, 1) != VITCL_ESTOPPED)
+    if (vitcl_session_run_rgb(t->session, vt_rgb, 1) != VITCL_ESTOPPED)
         vt_wrong("not stopped");
 }
 
@@ -174,13 +175,13 @@ static void dataset_fresh(things *t)
 static void dataset_numbered(things *t)
 {
     dataset_fresh(t);
-    vt_need(vitcl_dataset_by_number(t->dataset));
+    vt_need(vitcl_dataset_use_numbers(t->dataset));
 }
 
 static void dataset_failed(things *t)
 {
     dataset_fresh(t);
-    if (vitcl_dataset_labels(t->dataset, "/no/such") == VITCL_OK)
+    if (vitcl_dataset_add_labels(t->dataset, "/no/such") == VITCL_OK)
         vt_wrong("labels from nowhere");
 }
 

@@ -14,7 +14,7 @@ int main(void)
     } m = {.info = {.size = sizeof m.info}, .behind = 1.5};
     vitcl_session_options options = {.size = sizeof options, .batch = 3};
     int wrong = vitcl_device_open(&device, NULL) ||
-                vitcl_model_preset(&model, device, "vit-ti/16", 32) ||
+                vitcl_model_new(&model, device, "vit-ti/16", 32) ||
                 vitcl_model_describe(&m.info, model, 0, 0, 1) ||
                 vitcl_session_new(&session, model, &options);
 

@@ -25,10 +25,10 @@ Test(answers, top_is_a_sort_and_a_softmax)
     vitcl_class top[6];
     double sum = 0;
 
-    vitcl_top(top, 6, logits, 5 + 1);
+    vitcl_class_choose(top, 6, logits, 5 + 1, VITCL_ONE_CLASS);
     for (int i = 0; i < 6; i++)
         cr_expect_eq(top[i].label, order[i], "%d: %u", i, top[i].label);
-    vitcl_top(top, 4, logits, 4);
+    vitcl_class_choose(top, 4, logits, 4, VITCL_ONE_CLASS);
     for (int i = 0; i < 4; i++) {
         double want = exp((double)logits[top[i].label]) /
                       (exp(0.5) + 2 * exp(2.0) + exp(-1.0));

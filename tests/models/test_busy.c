@@ -26,7 +26,7 @@ static void need(vitcl_status st)
 static void setup(void)
 {
     need(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")));
-    need(vitcl_model_preset(&model, device, "vit-ti/16", SIDE));
+    need(vitcl_model_new(&model, device, "vit-ti/16", SIDE));
     need(vitcl_session_new(&session, model, NULL));
 }
 
@@ -103,7 +103,7 @@ static void run(job *j)
     vitcl_status st;
 
     do
-        st = vitcl_run_rgb(session, j->rgb, 1);
+        st = vitcl_session_run_rgb(session, j->rgb, 1);
     while (st == VITCL_EBUSY);
     j->wrong += st != VITCL_OK;
     do
@@ -133,7 +133,7 @@ Test(busy, answers)
 
 static void *run_alone(void *rgb)
 {
-    need(vitcl_run_rgb(session, rgb, 1));
+    need(vitcl_session_run_rgb(session, rgb, 1));
     return NULL;
 }
 
@@ -148,15 +148,15 @@ Test(busy, taking_turns)
         cr_assert_eq(pthread_create(&thread, NULL, run_alone, rgb), 0);
         pthread_join(thread, NULL);
         need(vitcl_session_read(got, FEATURES, session, "features", 1));
-        need(vitcl_run_rgb(session, rgb, 1));
+        need(vitcl_session_run_rgb(session, rgb, 1));
         need(vitcl_session_read(got, FEATURES, session, "features", 1));
     }
-    need(vitcl_run_rgb(session, rgb, 1));
+    need(vitcl_session_run_rgb(session, rgb, 1));
     cr_assert_eq(pthread_create(&thread, NULL, run_alone, rgb), 0);
     pthread_join(thread, NULL);
     cr_expect_eq(vitcl_session_read(got, FEATURES, session, "features", 1),
                  VITCL_EINVAL);
-    need(vitcl_run_rgb(session, rgb, 1));
+    need(vitcl_session_run_rgb(session, rgb, 1));
     need(vitcl_session_read(got, FEATURES, session, "features", 1));
 }
 

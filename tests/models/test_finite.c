@@ -43,7 +43,7 @@ Test(finite, an_answer_is_or_says_why)
     uint32_t classes;
     float *pixels = calloc(2 * PICTURE, sizeof *pixels), *logits;
 
-    need(vitcl_model_preset(&m, device, "vit-ti/16", 0));
+    need(vitcl_model_new(&m, device, "vit-ti/16", 0));
     need(vitcl_session_new(&s, m, &o));
     classes = vitcl_session_classes(s);
     logits = calloc((size_t)classes * 2, sizeof *logits);
@@ -51,7 +51,7 @@ Test(finite, an_answer_is_or_says_why)
     cr_expect_eq(vitcl_session_read(logits, 2u * classes, s, "logits", 2),
                  VITCL_EINVAL);
     cr_expect_eq(vitcl_session_check(s, "logits", 0), VITCL_EINVAL);
-    need(vitcl_run_pixels(s, pixels, 2));
+    need(vitcl_session_run_pixels(s, pixels, 2));
     need(vitcl_session_read(logits, 2u * classes, s, "logits", 2));
     cr_expect(isfinite(logits[0]));
     cr_expect(isnan(logits[classes]));
@@ -132,7 +132,7 @@ Test(finite, other_pictures_of_a_batch_are_answered)
     }
     memcpy(rgb, grey, sizeof grey);
     memcpy(rgb + sizeof grey, black, sizeof black);
-    need(vitcl_run_rgb(s, rgb, 2));
+    need(vitcl_session_run_rgb(s, rgb, 2));
     need(vitcl_session_read(before, 10, s, "logits", 2));
     for (int i = 0; i < 3; i++) /* the same answer every time */
         cr_expect_eq(vitcl_session_check(s, "logits", 1), VITCL_EUNSUPPORTED);

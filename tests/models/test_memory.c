@@ -66,8 +66,8 @@ Test(memory, pixels_in_every_layout)
                         p[(size_t)y * stride + (size_t)x * ways[i].bytes +
                           (size_t)ways[i].at[c]] =
                             channel(x, y, ways[i].bytes == 1 ? 0 : c);
-            need(vitcl_image_pixels(&image, p, W, H, gap ? stride : 0,
-                                    ways[i].layout));
+            need(vitcl_image_new(&image, p, W, H, gap ? stride : 0,
+                                 ways[i].layout));
             cr_assert(image.width == W && image.height == H);
             for (int y = 0; y < H; y++)
                 for (int x = 0; x < W; x++)
@@ -85,18 +85,15 @@ Test(memory, invalid_pixels_are_refused)
     static const uint8_t p[64] = {0};
     vitcl_image image = {7, 7, NULL};
 
-    cr_expect_eq(vitcl_image_pixels(NULL, p, 2, 2, 0, VITCL_RGB), VITCL_EINVAL);
-    cr_expect_eq(vitcl_image_pixels(&image, NULL, 2, 2, 0, VITCL_RGB),
+    cr_expect_eq(vitcl_image_new(NULL, p, 2, 2, 0, VITCL_RGB), VITCL_EINVAL);
+    cr_expect_eq(vitcl_image_new(&image, NULL, 2, 2, 0, VITCL_RGB),
                  VITCL_EINVAL);
-    cr_expect_eq(vitcl_image_pixels(&image, p, 0, 2, 0, VITCL_RGB),
+    cr_expect_eq(vitcl_image_new(&image, p, 0, 2, 0, VITCL_RGB), VITCL_EINVAL);
+    cr_expect_eq(vitcl_image_new(&image, p, 2, 0, 0, VITCL_RGB), VITCL_EINVAL);
+    cr_expect_eq(vitcl_image_new(&image, p, UINT32_MAX, 2, 0, VITCL_RGB),
                  VITCL_EINVAL);
-    cr_expect_eq(vitcl_image_pixels(&image, p, 2, 0, 0, VITCL_RGB),
-                 VITCL_EINVAL);
-    cr_expect_eq(vitcl_image_pixels(&image, p, UINT32_MAX, 2, 0, VITCL_RGB),
-                 VITCL_EINVAL);
-    cr_expect_eq(vitcl_image_pixels(&image, p, 2, 2, 5, VITCL_RGB),
-                 VITCL_EINVAL);
-    cr_expect_eq(vitcl_image_pixels(&image, p, 2, 2, 0, (vitcl_layout)9),
+    cr_expect_eq(vitcl_image_new(&image, p, 2, 2, 5, VITCL_RGB), VITCL_EINVAL);
+    cr_expect_eq(vitcl_image_new(&image, p, 2, 2, 0, (vitcl_layout)9),
                  VITCL_EINVAL);
     cr_expect(image.width == 7 && image.rgb == NULL);
 }
@@ -124,12 +121,12 @@ static size_t answer(float *out, vitcl_model *model)
     float *pixels;
 
     need(vitcl_session_new(&s, model, NULL));
-    vitcl_session_size(s, &h, &w);
+    vitcl_session_size(&h, &w, s);
     pixels = calloc((size_t)h * w * 3, sizeof *pixels);
     cr_assert(pixels);
     for (size_t i = 0; i < (size_t)h * w * 3; i++)
         pixels[i] = (float)(i * 2654435761u % 1000) / 500 - 1;
-    need(vitcl_run_pixels(s, pixels, 1));
+    need(vitcl_session_run_pixels(s, pixels, 1));
     n = vitcl_session_classes(s) ? vitcl_session_classes(s)
                                  : vitcl_session_features(s);
     need(vitcl_session_read(
@@ -165,7 +162,7 @@ Test(memory, a_model_from_memory_equals_one_from_files)
             f.config = config =
                 file_of(&f.config_bytes, models[i].folder, "config.json");
         need(vitcl_model_load(&from_files, device, path));
-        need(vitcl_model_from_memory(&from_memory, device, &f));
+        need(vitcl_model_load_memory(&from_memory, device, &f));
         n = answer(a, from_files);
         cr_expect_eq(answer(b, from_memory), n);
         cr_expect(n > 0 && memcmp(a, b, n * sizeof *a) == 0, "%s",
@@ -183,7 +180,7 @@ static void refused(const vitcl_model_files *f, vitcl_status st,
 {
     vitcl_model *m = NULL;
 
-    cr_expect_eq(vitcl_model_from_memory(&m, NULL, f), st, "%s",
+    cr_expect_eq(vitcl_model_load_memory(&m, NULL, f), st, "%s",
                  vitcl_last_error());
     cr_expect(strstr(vitcl_last_error(), word) != NULL, "no \"%s\" in: %s",
               word, vitcl_last_error());
@@ -205,8 +202,8 @@ Test(memory, invalid_models_are_refused)
     vitcl_model_files f = whole;
     vitcl_model *m = NULL;
 
-    cr_expect_eq(vitcl_model_from_memory(NULL, NULL, &whole), VITCL_EINVAL);
-    cr_expect_eq(vitcl_model_from_memory(&m, NULL, NULL), VITCL_EINVAL);
+    cr_expect_eq(vitcl_model_load_memory(NULL, NULL, &whole), VITCL_EINVAL);
+    cr_expect_eq(vitcl_model_load_memory(&m, NULL, NULL), VITCL_EINVAL);
     f.size = 0;
     refused(&f, VITCL_EINVAL, "vitcl_model_files");
     f = whole, f.weights = NULL;
@@ -225,7 +222,7 @@ Test(memory, invalid_models_are_refused)
     refused(&f, VITCL_EUNSUPPORTED, "index of shards");
     f = whole, f.name = NULL, f.weights_bytes = 3;
     refused(&f, VITCL_EUNSUPPORTED, "model");
-    need(vitcl_model_from_memory(&m, NULL, &whole));
+    need(vitcl_model_load_memory(&m, NULL, &whole));
     vitcl_model_free(m);
     free(weights);
     free(config);
@@ -243,9 +240,9 @@ Test(memory, output_sizes_are_checked)
     const vitcl_session_options o = {.size = sizeof o, .batch = 2};
 
     need(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")));
-    need(vitcl_model_preset(&model, device, "vit-ti/16", 32));
+    need(vitcl_model_new(&model, device, "vit-ti/16", 32));
     need(vitcl_session_new(&s, model, &o));
-    need(vitcl_run_rgb(s, rgb, 2));
+    need(vitcl_session_run_rgb(s, rgb, 2));
     x[0] = 1.25f;
     cr_expect_eq(vitcl_session_read(x, 1999, s, "logits", 2), VITCL_EINVAL);
     cr_expect(strstr(vitcl_last_error(), "2000") != NULL, "%s",
@@ -276,7 +273,7 @@ Test(memory, a_loader_takes_bytes)
 
     cr_assert(bytes);
     need(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")));
-    need(vitcl_model_preset(&model, device, "vit-ti/16", 32));
+    need(vitcl_model_new(&model, device, "vit-ti/16", 32));
     need(vitcl_session_new(&s, model, NULL));
     need(vitcl_loader_new(&loader, s, 2));
     cr_expect_eq(vitcl_loader_push_bytes(NULL, bytes, size, "x"), VITCL_EINVAL);
@@ -376,7 +373,7 @@ Test(memory, a_loader_makes_thumbnails)
     vitcl_loader *loader = NULL;
 
     need(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")));
-    need(vitcl_model_preset(&model, device, "vit-ti/16", 32));
+    need(vitcl_model_new(&model, device, "vit-ti/16", 32));
     need(vitcl_session_new(&s, model, NULL));
     need(vitcl_loader_new(&loader, s, 1));
     need(vitcl_loader_push(loader, VT_DATA "/sample.jpg"));

@@ -40,11 +40,11 @@ static void compare(const char *class, vitcl_precision precision,
                 pixels[n * PICTURE + c * PLANE + i] =
                     (float)(rgb[n * PICTURE + i * 3 + c] / 255.0 - 0.5) * 2;
     need(vitcl_device_open(&device, NULL));
-    need(vitcl_model_preset(&model, device, "vit-ti/16", 0));
+    need(vitcl_model_new(&model, device, "vit-ti/16", 0));
     need(vitcl_session_new(&s, model, &o));
-    need(vitcl_run_rgb(s, rgb, 2));
+    need(vitcl_session_run_rgb(s, rgb, 2));
     need(vitcl_session_read(a, 2 * CLASSES, s, "logits", 2));
-    need(vitcl_run_pixels(s, pixels, 2));
+    need(vitcl_session_run_pixels(s, pixels, 2));
     need(vitcl_session_read(b, 2 * CLASSES, s, "logits", 2));
     for (size_t i = 0; i < 2 * CLASSES; i++) {
         most = fmax(most, fabs((double)a[i]));

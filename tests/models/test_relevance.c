@@ -74,16 +74,16 @@ static void check(const char *folder, const char *golden, bool pooled)
     cr_assert_eq(vitcl_model_load(&model, device, folder), VITCL_OK);
     cr_assert_eq(vitcl_session_new(&session, model, &o), VITCL_OK, "%s",
                  vitcl_last_error());
-    cr_expect_eq(vitcl_run_gradient(session, &label, 1), VITCL_EINVAL,
+    cr_expect_eq(vitcl_session_run_gradient(session, &label, 1), VITCL_EINVAL,
                  "nothing has run");
     for (int again = 0; again < 2; again++) { /* the same each time */
         s.next = 1;
         for (size_t i = 0; i < y.shape[0]; i++)
             s.row[i] = pooled ? 1 / (double)y.shape[0] : i == 0;
-        cr_assert_eq(vitcl_run_pixels(session, pixels, 1), VITCL_OK, "%s",
-                     vitcl_last_error());
-        cr_assert_eq(vitcl_run_gradient(session, &label, 1), VITCL_OK, "%s",
-                     vitcl_last_error());
+        cr_assert_eq(vitcl_session_run_pixels(session, pixels, 1), VITCL_OK,
+                     "%s", vitcl_last_error());
+        cr_assert_eq(vitcl_session_run_gradient(session, &label, 1), VITCL_OK,
+                     "%s", vitcl_last_error());
         cr_assert_eq(s.next, -1);
         for (size_t i = 0; i < y.shape[0]; i++)
             cr_expect(fabs(s.row[i] - (double)want[i]) < 1e-5,
@@ -91,7 +91,7 @@ static void check(const char *folder, const char *golden, bool pooled)
                       (double)want[i]);
     }
     label = 5;
-    cr_expect_eq(vitcl_run_gradient(session, &label, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_run_gradient(session, &label, 1), VITCL_EINVAL);
     vitcl_session_free(session);
     vitcl_model_free(model);
     vitcl_device_free(device);

@@ -53,14 +53,14 @@ static void open_as(const char *class)
 
     setenv("VITCL_DEVICE_CLASS", class, 1);
     need(vitcl_device_open(&device, NULL));
-    need(vitcl_model_preset(&model, device, "vit-ti/16", 0));
+    need(vitcl_model_new(&model, device, "vit-ti/16", 0));
     for (size_t i = 0; i < sizeof rgb; i++)
         rgb[i] = (uint8_t)((i + 1) * 2654435761u >> 13);
     s = session_of(1);
     need(vitcl_session_describe(&info, s));
     cr_expect_eq(info.overlaps, strcmp(class, "gpu") == 0);
     for (int i = 0; i < COUNT; i++) {
-        need(vitcl_run_rgb(s, picture(i), 1));
+        need(vitcl_session_run_rgb(s, picture(i), 1));
         need(vitcl_session_read(logits(i), CLASSES, s, "logits", 1));
     }
     vitcl_session_free(s);
@@ -102,15 +102,16 @@ static void all_batches(void)
         vitcl_session *s = session_of((uint32_t)batch);
         int n = batch < COUNT ? batch : COUNT, next;
 
-        need(vitcl_send_rgb(s, picture(0), (uint32_t)n));
+        need(vitcl_session_send_rgb(s, picture(0), (uint32_t)n));
         for (int at = 0; n > 0; at += n, n = next) {
-            need(vitcl_run_sent(s));
+            need(vitcl_session_run_sent(s));
             next = COUNT - at - n < batch ? COUNT - at - n : batch;
             if (next > 0)
-                need(vitcl_send_rgb(s, picture(at + n), (uint32_t)next));
+                need(
+                    vitcl_session_send_rgb(s, picture(at + n), (uint32_t)next));
             check(s, at, n);
         }
-        cr_expect_eq(vitcl_run_sent(s), VITCL_EINVAL);
+        cr_expect_eq(vitcl_session_run_sent(s), VITCL_EINVAL);
         vitcl_session_free(s);
     }
 }
@@ -120,32 +121,33 @@ static void in_any_order(void)
     vitcl_session *s = session_of(2);
     float x[CLASSES];
 
-    cr_expect_eq(vitcl_send_rgb(NULL, picture(0), 1), VITCL_EINVAL);
-    cr_expect_eq(vitcl_send_rgb(s, NULL, 1), VITCL_EINVAL);
-    cr_expect_eq(vitcl_send_rgb(s, picture(0), 0), VITCL_EINVAL);
-    cr_expect_eq(vitcl_send_rgb(s, picture(0), 3), VITCL_EINVAL);
-    cr_expect_eq(vitcl_run_sent(NULL), VITCL_EINVAL);
-    cr_expect_eq(vitcl_run_sent(s), VITCL_EINVAL);
-    need(vitcl_send_rgb(s, picture(0), 2));
+    cr_expect_eq(vitcl_session_send_rgb(NULL, picture(0), 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_send_rgb(s, NULL, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_send_rgb(s, picture(0), 0), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_send_rgb(s, picture(0), 3), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_run_sent(NULL), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_run_sent(s), VITCL_EINVAL);
+    need(vitcl_session_send_rgb(s, picture(0), 2));
     cr_expect_eq(vitcl_session_read(x, CLASSES, s, "logits", 1), VITCL_EINVAL,
                  "sent, but not run");
-    need(vitcl_send_rgb(s, picture(2), 2)); /* instead */
-    need(vitcl_run_rgb(s, picture(4), 2));  /* others between */
+    need(vitcl_session_send_rgb(s, picture(2), 2)); /* instead */
+    need(vitcl_session_run_rgb(s, picture(4), 2));  /* others between */
     check(s, 4, 2);
-    need(vitcl_run_sent(s));
-    need(vitcl_send_rgb(s, picture(5), 1));
-    need(vitcl_send_rgb(s, picture(6), 1));
+    need(vitcl_session_run_sent(s));
+    need(vitcl_session_send_rgb(s, picture(5), 1));
+    need(vitcl_session_send_rgb(s, picture(6), 1));
     check(s, 2, 2);
     check(s, 2, 1); /* again */
-    need(vitcl_run_sent(s));
-    need(vitcl_run_rgb(s, picture(0), 2)); /* the answer before is not read */
+    need(vitcl_session_run_sent(s));
+    need(vitcl_session_run_rgb(s, picture(0),
+                               2)); /* the answer before is not read */
     check(s, 0, 2);
-    need(vitcl_send_rgb(s, picture(1), 1));
+    need(vitcl_session_send_rgb(s, picture(1), 1));
     vitcl_session_stop(s);
-    cr_expect_eq(vitcl_run_sent(s), VITCL_ESTOPPED);
+    cr_expect_eq(vitcl_session_run_sent(s), VITCL_ESTOPPED);
     cr_expect_eq(vitcl_session_read(x, CLASSES, s, "logits", 1), VITCL_EINVAL);
-    need(vitcl_send_rgb(s, picture(3), 1));
-    need(vitcl_run_sent(s));
+    need(vitcl_session_send_rgb(s, picture(3), 1));
+    need(vitcl_session_run_sent(s));
     check(s, 3, 1);
     vitcl_session_free(s);
 }
@@ -155,13 +157,13 @@ static void freed_at_any_moment(void)
     for (int sent = 0; sent < 4; sent++) {
         vitcl_session *s = session_of(3);
 
-        need(vitcl_send_rgb(s, picture(0), 3));
+        need(vitcl_session_send_rgb(s, picture(0), 3));
         if (sent > 0)
-            need(vitcl_run_sent(s));
+            need(vitcl_session_run_sent(s));
         if (sent > 1)
-            need(vitcl_send_rgb(s, picture(3), 2));
+            need(vitcl_session_send_rgb(s, picture(3), 2));
         if (sent > 2)
-            need(vitcl_run_sent(s));
+            need(vitcl_session_run_sent(s));
         vitcl_session_free(s);
     }
 }
@@ -183,7 +185,7 @@ static void classified(void)
         for (int i = 0; i < COUNT; i++) {
             vitcl_class best;
 
-            vitcl_top(&best, 1, logits(i), CLASSES);
+            vitcl_class_choose(&best, 1, logits(i), CLASSES, VITCL_ONE_CLASS);
             cr_expect(memcmp(&best, &top[i], sizeof best) == 0);
             need(vitcl_embed(b, s, &image[i], 1));
             cr_expect(memcmp(b, a + i * 192, sizeof b) == 0);
@@ -248,13 +250,14 @@ static vitcl_status look_at_batch(void *context, const vitcl_batch *b)
     cr_expect_eq(
         vitcl_session_read(got, COUNT * CLASSES, looked, "logits", b->n),
         VITCL_EBUSY);
-    cr_expect_eq(vitcl_run_rgb(looked, rgb, 1), VITCL_EBUSY);
+    cr_expect_eq(vitcl_session_run_rgb(looked, rgb, 1), VITCL_EBUSY);
     return take_batch(context, b);
 }
 
 static vitcl_status ask(asked *a, vitcl_session *s)
 {
-    return vitcl_run_batches(s, "logits", CLASSES, next_batch, take_batch, a);
+    return vitcl_session_run_batches(s, "logits", CLASSES, next_batch,
+                                     take_batch, a);
 }
 
 static void batch_by_batch(void)
@@ -272,25 +275,25 @@ static void batch_by_batch(void)
 
         cr_expect_eq(ask(&a, s), VITCL_EIO);
         cr_expect(a.taken >= i - 1 && a.taken <= i);
-        cr_expect_eq(vitcl_run_sent(s), VITCL_EINVAL);
+        cr_expect_eq(vitcl_session_run_sent(s), VITCL_EINVAL);
         a = (asked){.reluctant = 9, .next_fails = -1, .take_fails = i};
         cr_expect_eq(ask(&a, s), VITCL_ESTOPPED);
         cr_expect_eq(a.taken, i);
-        cr_expect_eq(vitcl_run_sent(s), VITCL_EINVAL);
+        cr_expect_eq(vitcl_session_run_sent(s), VITCL_EINVAL);
     }
     asked a = {.reluctant = 1, .next_fails = -1, .take_fails = -1};
     looked = s;
-    need(
-        vitcl_run_batches(s, "logits", CLASSES, next_batch, look_at_batch, &a));
+    need(vitcl_session_run_batches(s, "logits", CLASSES, next_batch,
+                                   look_at_batch, &a));
     cr_expect_eq(a.taken, BATCHES);
-    need(vitcl_run_rgb(s, picture(5), 1));
+    need(vitcl_session_run_rgb(s, picture(5), 1));
     check(s, 5, 1);
-    cr_expect_eq(vitcl_run_batches(s, "logits", CLASSES - 1, next_batch,
-                                   take_batch, NULL),
+    cr_expect_eq(vitcl_session_run_batches(s, "logits", CLASSES - 1, next_batch,
+                                           take_batch, NULL),
                  VITCL_EINVAL);
-    cr_expect_eq(
-        vitcl_run_batches(s, "nothing", CLASSES, next_batch, take_batch, NULL),
-        VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_run_batches(s, "nothing", CLASSES, next_batch,
+                                           take_batch, NULL),
+                 VITCL_EINVAL);
     vitcl_session_free(s);
 }
 

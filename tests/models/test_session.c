@@ -33,7 +33,7 @@ static void setup(void)
     uint32_t state = 1;
 
     need(vitcl_device_open(&device, NULL));
-    need(vitcl_model_preset(&model, device, "vit-ti/16", 0));
+    need(vitcl_model_new(&model, device, "vit-ti/16", 0));
     for (size_t i = 0; i < sizeof rgb; i++) {
         state = state * 1664525u + 1013904223u;
         rgb[i] = (uint8_t)(state >> 24);
@@ -78,7 +78,7 @@ static float *answers(uint32_t batch, const way *w)
 
     for (uint32_t at = 0, n; at < COUNT; at += n) {
         n = COUNT - at < batch ? COUNT - at : batch;
-        need(vitcl_run_rgb(s, rgb + (size_t)at * PICTURE, n));
+        need(vitcl_session_run_rgb(s, rgb + (size_t)at * PICTURE, n));
         need(vitcl_session_read(out + (size_t)at * classes, (size_t)n * classes,
                                 s, "logits", n));
     }
@@ -113,7 +113,7 @@ Test(session, tells_what_is_compiled)
     setenv("VITCL_CACHE", "off", 1);
     need(vitcl_device_open(&watched, NULL));
     need(vitcl_device_watch(watched, compiling, &all));
-    need(vitcl_model_preset(&m, watched, "vit-ti/16", 0));
+    need(vitcl_model_new(&m, watched, "vit-ti/16", 0));
     need(vitcl_session_new(&s, m, &o));
     need(vitcl_session_describe(&info, s));
     /* several may be compiled together */
@@ -217,7 +217,7 @@ Test(session, once_has_the_same_bits)
             cr_assert_leq(vitcl_session_features(s), 64);
             memset(got[run], 0xff, sizeof got[run]);
             for (int again = 0; again < 2; again++) /* not only once */
-                need(vitcl_run_rgb(s, rgb, 1));
+                need(vitcl_session_run_rgb(s, rgb, 1));
             need(vitcl_session_read(got[run], 64, s, "features", 1));
             vitcl_session_free(s);
         }
@@ -252,7 +252,7 @@ Test(session, truncated_weights_are_an_error)
             cr_assert_eq(truncate(file, 8000), 0);
         }
         if (st == VITCL_OK)
-            st = vitcl_run_rgb(s, rgb, 1);
+            st = vitcl_session_run_rgb(s, rgb, 1);
         cr_expect_eq(st, VITCL_EIO, "%d: %d %s", when, st, vitcl_last_error());
         cr_expect(strstr(vitcl_last_error(), "model.safetensors") &&
                       strstr(vitcl_last_error(), "truncated"),
@@ -279,7 +279,7 @@ static void *work(void *context)
 
     j->st = vitcl_session_new(&s, model, &o);
     for (int i = 0; i < 10 && j->st == VITCL_OK; i++) {
-        j->st = vitcl_run_rgb(s, rgb, 3);
+        j->st = vitcl_session_run_rgb(s, rgb, 3);
         if (j->st == VITCL_OK)
             j->st = vitcl_session_read(got, 3u * classes, s, "logits", 3);
         j->differing += memcmp(got, j->want, 3u * classes * sizeof *got) != 0;
@@ -319,7 +319,7 @@ Test(session, a_run_allocates_nothing)
     cr_expect_gt(before.kernels_built, 0);
     cr_expect_gt(before.buffers_made, 0);
     for (uint32_t i = 0; i < 5; i++) {
-        need(vitcl_run_rgb(s, rgb + i * PICTURE, 1 + i % 2));
+        need(vitcl_session_run_rgb(s, rgb + i * PICTURE, 1 + i % 2));
         need(vitcl_session_read(logits, 2u * classes, s, "logits", 1 + i % 2));
     }
     need(vitcl_session_describe(&after, s));
@@ -337,7 +337,7 @@ Test(session, parents_may_be_freed_first)
 
     vitcl_model_free(model), model = NULL;
     vitcl_device_free(device), device = NULL;
-    need(vitcl_run_rgb(s, rgb, 1));
+    need(vitcl_session_run_rgb(s, rgb, 1));
     need(vitcl_session_read(logits, classes, s, "logits", 1));
     cr_expect(isfinite(logits[0]));
     free(logits);
@@ -438,7 +438,7 @@ Test(session, too_large_a_batch_names_one_that_fits)
     cr_expect_neq(vitcl_session_new(&s, model, &odd), VITCL_OK);
     cr_expect_neq(vitcl_session_new(&s, model, &gemm), VITCL_OK);
     cr_expect(strstr(vitcl_last_error(), "plain"), "%s", vitcl_last_error());
-    need(vitcl_model_preset(&bare, NULL, "vit-ti/16", 0));
+    need(vitcl_model_new(&bare, NULL, "vit-ti/16", 0));
     cr_expect_eq(vitcl_session_new(&s, bare, NULL), VITCL_EINVAL);
     vitcl_model_free(bare);
     cr_expect_null(s, "out was written on failure");
@@ -465,19 +465,19 @@ Test(session, null_arguments_are_errors)
     cr_expect_eq(vitcl_model_load(NULL, device, "x"), VITCL_EINVAL);
     cr_expect_eq(vitcl_model_load(&m, device, NULL), VITCL_EINVAL);
     cr_expect_neq(vitcl_model_load(&m, device, "/no/such/model"), VITCL_OK);
-    cr_expect_eq(vitcl_model_preset(&m, device, NULL, 0), VITCL_EINVAL);
+    cr_expect_eq(vitcl_model_new(&m, device, NULL, 0), VITCL_EINVAL);
     cr_expect_eq(vitcl_model_describe(NULL, model, 0, 0, 0), VITCL_EINVAL);
     cr_expect_eq(vitcl_model_describe(&about, NULL, 0, 0, 0), VITCL_EINVAL);
-    cr_expect_null(vitcl_model_label(NULL, 0));
-    cr_expect_null(vitcl_model_label(model, UINT32_MAX));
-    cr_expect_null(vitcl_model_name(model, UINT32_MAX));
+    cr_expect_null(vitcl_class_label(NULL, 0));
+    cr_expect_null(vitcl_class_label(model, UINT32_MAX));
+    cr_expect_null(vitcl_class_name(model, UINT32_MAX));
     cr_expect_eq(vitcl_session_new(NULL, model, NULL), VITCL_EINVAL);
     cr_expect_eq(vitcl_session_new(&other, NULL, NULL), VITCL_EINVAL);
-    cr_expect_eq(vitcl_run_rgb(NULL, rgb, 1), VITCL_EINVAL);
-    cr_expect_eq(vitcl_run_rgb(s, NULL, 1), VITCL_EINVAL);
-    cr_expect_eq(vitcl_run_rgb(s, rgb, 0), VITCL_EINVAL);
-    cr_expect_eq(vitcl_run_rgb(s, rgb, 2), VITCL_EINVAL);
-    cr_expect_eq(vitcl_run_pixels(s, NULL, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_run_rgb(NULL, rgb, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_run_rgb(s, NULL, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_run_rgb(s, rgb, 0), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_run_rgb(s, rgb, 2), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_run_pixels(s, NULL, 1), VITCL_EINVAL);
     cr_expect_eq(vitcl_session_read(NULL, 1000, s, "logits", 1), VITCL_EINVAL);
     cr_expect_eq(vitcl_session_read(x, 1, s, NULL, 1), VITCL_EINVAL);
     cr_expect_eq(vitcl_session_read(x, 1, s, "nothing", 1), VITCL_EINVAL);

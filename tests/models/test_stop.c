@@ -26,7 +26,7 @@ static void need(vitcl_status st)
 static void setup(void)
 {
     need(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")));
-    need(vitcl_model_preset(&model, device, "vit-ti/16", SIDE));
+    need(vitcl_model_new(&model, device, "vit-ti/16", SIDE));
     for (int i = 0; i < COUNT; i++) {
         for (int k = 0; k < PICTURE; k++)
             rgb[i][k] =
@@ -136,11 +136,11 @@ Test(stop, from_another_thread)
     s = (seen){.stop_at = 0};
     need(vitcl_classify(top, 1, session, image, COUNT));
     vitcl_session_stop(session); /* before a call: that one, once */
-    cr_expect_eq(vitcl_run_rgb(session, rgb[0], 1), VITCL_ESTOPPED);
-    need(vitcl_run_rgb(session, rgb[0], 1));
+    cr_expect_eq(vitcl_session_run_rgb(session, rgb[0], 1), VITCL_ESTOPPED);
+    need(vitcl_session_run_rgb(session, rgb[0], 1));
     vitcl_session_stop(session);
-    cr_expect_eq(vitcl_run_pixels(session, pixels, 1), VITCL_ESTOPPED);
-    need(vitcl_run_pixels(session, pixels, 1));
+    cr_expect_eq(vitcl_session_run_pixels(session, pixels, 1), VITCL_ESTOPPED);
+    need(vitcl_session_run_pixels(session, pixels, 1));
 
     signal(SIGUSR1, on_signal);
     s = (seen){.stop_at = 4, .by_signal = true};
@@ -163,7 +163,7 @@ Test(stop, an_evaluation)
 
     vt_test_cifar(root, 20, 5);
     need(vitcl_dataset_open(&d, root, "train"));
-    need(vitcl_dataset_by_number(d)); /* its classes have no names */
+    need(vitcl_dataset_use_numbers(d)); /* its classes have no names */
     need(vitcl_model_load(&cifar, device, VITCL_MODEL_BUILTIN));
     need(vitcl_session_new(
         &session, cifar,

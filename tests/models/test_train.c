@@ -6,6 +6,7 @@
  * true gradient is 0 (softmax ignores what all keys share), so Adam amplifies
  * rounding errors to whole steps. In bf16 that happens to many parameters.
  */
+#include "api/step.h"
 #include "base/memory.h"
 #include "models/model.h"
 #include "ops/ops.h"
@@ -22,7 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <vitcl_train.h>
+#include <vitcl.h>
 
 /* loss and gradients, losses, parameters; relative to a tensor's largest */
 typedef struct worst {
@@ -81,8 +82,8 @@ static void check(vitcl_device *device, const char *root, const char *name,
     snprintf(expected, sizeof expected, "%s/expected.safetensors", dir);
     char file[400];
     snprintf(file, sizeof file, "%s/o.safetensors", out);
-    vt_check(vitcl_train_steps(file, device, dir, batch, settings, 10, gemm,
-                               precision));
+    vt_check(vt_train_steps(file, device, dir, batch, settings, 10, gemm,
+                            precision));
     vt_check(vt_tensors_open(&got, file));
     vt_check(vt_tensors_open(&want, expected));
     for (size_t i = 0; i < vt_tensors_count(want); i++) {

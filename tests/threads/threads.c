@@ -54,7 +54,7 @@ static void decode(int thread, const vitcl_session *s)
     uint32_t h = 0, w = 0;
     uint8_t *out;
 
-    vitcl_session_size(s, &h, &w);
+    vitcl_session_size(&h, &w, s);
     out = malloc((size_t)h * w * 3);
     if (!out || vitcl_loader_new(&loader, s, 1) != VITCL_OK ||
         vitcl_loader_push(loader, picture) != VITCL_OK ||
@@ -87,7 +87,7 @@ static void *work(void *number)
             wrong(thread, "another answer than alone");
         if (vitcl_model_describe(&info, model, 0, 0, 1) != VITCL_OK ||
             vitcl_device_describe(&about, device) != VITCL_OK ||
-            !vitcl_model_label(model, 0))
+            !vitcl_class_label(model, 0))
             wrong(thread, "no description");
         if (thread == 0)
             decode(thread, s);
@@ -102,7 +102,7 @@ static void *run_on(void *session)
     vitcl_status st = VITCL_OK;
 
     while (st == VITCL_OK)
-        st = vitcl_run_rgb(session, rgb[0], 1);
+        st = vitcl_session_run_rgb(session, rgb[0], 1);
     if (st != VITCL_ESTOPPED)
         wrong(THREADS, "not stopped");
     return NULL;
@@ -114,7 +114,7 @@ static void *open_another(void *none)
     vitcl_model *m = NULL;
 
     if (vitcl_device_open(&d, getenv("VITCL_TEST_DEVICE")) != VITCL_OK ||
-        vitcl_model_preset(&m, d, "vit-ti/16", SIDE) != VITCL_OK)
+        vitcl_model_new(&m, d, "vit-ti/16", SIDE) != VITCL_OK)
         wrong(THREADS + 1, "no device of its own");
     vitcl_model_free(m);
     vitcl_device_free(d);

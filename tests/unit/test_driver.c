@@ -240,15 +240,15 @@ Test(driver, a_failed_run_has_no_answer)
     vitcl_session *s = NULL;
 
     vt_check(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")));
-    vt_check(vitcl_model_preset(&model, device, "vit-ti/16", 0));
+    vt_check(vitcl_model_new(&model, device, "vit-ti/16", 0));
     vt_check(vitcl_session_new(&s, model, &o));
-    vt_check(vitcl_run_rgb(s, rgb, 1));
+    vt_check(vitcl_session_run_rgb(s, rgb, 1));
     vt_check(vitcl_session_read(first, 1000, s, "logits", 1));
     vt_driver.launch = CL_OUT_OF_RESOURCES;
-    cr_expect_eq(vitcl_run_rgb(s, rgb, 1), VITCL_EDEVICE);
+    cr_expect_eq(vitcl_session_run_rgb(s, rgb, 1), VITCL_EDEVICE);
     cr_expect_eq(vitcl_session_read(again, 1000, s, "logits", 1), VITCL_EINVAL);
     cr_expect_eq(vitcl_session_check(s, "logits", 0), VITCL_EINVAL);
-    vt_check(vitcl_run_rgb(s, rgb, 1));
+    vt_check(vitcl_session_run_rgb(s, rgb, 1));
     vt_check(vitcl_session_read(again, 1000, s, "logits", 1));
     cr_expect_eq(memcmp(first, again, sizeof first), 0);
     vitcl_session_free(s);

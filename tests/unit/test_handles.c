@@ -23,7 +23,7 @@ Test(handles, no_dataset)
     cr_expect_null(vitcl_dataset_class(NULL, 0));
     cr_expect_null(vitcl_dataset_kind(NULL));
     cr_expect_eq(vitcl_dataset_open(NULL, "x", NULL), VITCL_EINVAL);
-    cr_expect_eq(vitcl_dataset_labels(NULL, "x"), VITCL_EINVAL);
+    cr_expect_eq(vitcl_dataset_add_labels(NULL, "x"), VITCL_EINVAL);
     vitcl_dataset_free(NULL);
 }
 
@@ -71,7 +71,7 @@ static int in_child(things *t)
     return n
     REFUSED(VITCL_EDEVICE,
             vitcl_session_read(x, 1000, t->session, "logits", 1));
-    REFUSED(VITCL_EDEVICE, vitcl_run_rgb(t->session, rgb, 1));
+    REFUSED(VITCL_EDEVICE, vitcl_session_run_rgb(t->session, rgb, 1));
     REFUSED(VITCL_EDEVICE, vitcl_classify(&top, 1, t->session, &t->image, 1));
     REFUSED(VITCL_EDEVICE, vitcl_session_new(&session, t->model, NULL));
     REFUSED(VITCL_EDEVICE, vitcl_device_open(&device, NULL));
@@ -98,12 +98,12 @@ Test(handles, a_forked_child_is_refused)
     pid_t pid;
 
     need(vitcl_device_open(&t.device, getenv("VITCL_TEST_DEVICE")));
-    need(vitcl_model_preset(&t.model, t.device, "vit-ti/16", SIDE));
+    need(vitcl_model_new(&t.model, t.device, "vit-ti/16", SIDE));
     need(vitcl_session_new(&t.session, t.model, NULL));
     need(vitcl_loader_new(&t.loader, t.session, 1));
     need(vitcl_loader_push(t.loader, VT_DATA "/sample.jpg"));
     memset(t.image.rgb, 7, PICTURE);
-    need(vitcl_run_rgb(t.session, rgb, 1));
+    need(vitcl_session_run_rgb(t.session, rgb, 1));
     need(vitcl_session_read(before, 1000, t.session, "logits", 1));
     pid = fork();
     if (pid == 0)
@@ -111,7 +111,7 @@ Test(handles, a_forked_child_is_refused)
     cr_assert_eq(waitpid(pid, &status, 0), pid);
     cr_expect_eq(status, 0, "the child ended with status %#x", status);
     /* The parent's handles still work. */
-    need(vitcl_run_rgb(t.session, rgb, 1));
+    need(vitcl_session_run_rgb(t.session, rgb, 1));
     need(vitcl_session_read(after, 1000, t.session, "logits", 1));
     cr_expect(memcmp(before, after, sizeof before) == 0);
     need(vitcl_loader_next(answer, t.loader));

@@ -34,7 +34,7 @@ static void meddle(void *context, const char *line)
 
     (void)line;
     ++*(unsigned *)context;
-    vitcl_set_log(NULL, NULL);
+    vitcl_log_set(NULL, NULL);
     cr_expect_eq(vitcl_device_open(&device, "no such device"), VITCL_ENODEVICE);
 }
 
@@ -44,7 +44,7 @@ Test(log, lines)
 
     vt_log("nobody");
     cr_expect(!vt_logs());
-    vitcl_set_log(listen, &h);
+    vitcl_log_set(listen, &h);
     cr_expect(vt_logs());
     vt_fail(VITCL_EINVAL, "kept");
     vt_log("one %d", 1);
@@ -55,7 +55,7 @@ Test(log, lines)
     vt_log("%5000d\n%d", 1, 2); /* longer than any buffer; nothing is cut */
     cr_expect_eq(strlen(h.text), 5003);
     cr_expect_str_eq(h.text + 4999, "1\n2\n");
-    vitcl_set_log(NULL, NULL);
+    vitcl_log_set(NULL, NULL);
     vt_log("nobody");
     cr_expect_null(strstr(h.text, "nobody"));
 }
@@ -64,11 +64,11 @@ Test(log, a_callback_that_calls_vitcl)
 {
     unsigned calls = 0;
 
-    vitcl_set_log(meddle, &calls);
+    vitcl_log_set(meddle, &calls);
     vt_log("once");
     vt_log("twice");
     cr_expect_eq(calls, 2);
-    vitcl_set_log(NULL, NULL);
+    vitcl_log_set(NULL, NULL);
 }
 
 /* Opening a device logs its name; a rejected kernel logs the reason. */
@@ -79,7 +79,7 @@ Test(log, devices_and_compilers)
     vt_dev *dev = NULL;
     vt_kernel *k = NULL;
 
-    vitcl_set_log(listen, &h);
+    vitcl_log_set(listen, &h);
     cr_assert_eq(vt_product_open(&dev, getenv("VITCL_TEST_DEVICE")), VITCL_OK,
                  "%s", vt_message());
     info = *vt_dev_info(dev);
@@ -91,7 +91,7 @@ Test(log, devices_and_compilers)
         VITCL_EDEVICE);
     cr_expect(strstr(h.text, "nonsense_here"), "%s", h.text);
     cr_expect_gt(h.lines, 1u);
-    vitcl_set_log(NULL, NULL);
+    vitcl_log_set(NULL, NULL);
     vt_dev_free(dev);
 }
 
@@ -106,7 +106,7 @@ Test(log, where_the_cache_is, .fini = vt_test_tidy)
     unsetenv("VITCL_CACHE");
     setenv("XDG_CACHE_HOME", folder, 1);
     vt_cache_tell(); /* to nobody */
-    vitcl_set_log(listen, &h);
+    vitcl_log_set(listen, &h);
     vt_cache_tell();
     snprintf(want, sizeof want, "cache: %s/vitcl\n", folder);
     cr_expect_str_eq(h.text, want);
@@ -131,5 +131,5 @@ Test(log, where_the_cache_is, .fini = vt_test_tidy)
     unsetenv("HOME");
     vt_cache_tell();
     cr_expect_str_eq(h.text, "cache: none; HOME is not set\n");
-    vitcl_set_log(NULL, NULL);
+    vitcl_log_set(NULL, NULL);
 }

@@ -314,7 +314,7 @@ Test(loop, scores_the_saved_model)
                      vitcl_last_error());
         cr_assert_eq(vitcl_session_new(&s, m, NULL), VITCL_OK, "%s",
                      vitcl_last_error());
-        cr_assert_eq(vitcl_run_rgb(s, rgb, 1), VITCL_OK);
+        cr_assert_eq(vitcl_session_run_rgb(s, rgb, 1), VITCL_OK);
         cr_assert_eq(vitcl_session_read(logits, 10, s, "logits", 1), VITCL_OK);
         for (int i = 0; i < 10; i++)
             sum += exp((double)logits[i] - (double)logits[3]);

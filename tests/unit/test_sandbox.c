@@ -368,7 +368,7 @@ Test(sandbox, one_picture)
     cr_expect_eq(vitcl_image_decode(&image, "", 0, "none"), VITCL_ECORRUPT);
     cr_expect_null(image.rgb);
     cr_expect_eq(vt_test_children(pids), 0);
-    cr_expect_null(vitcl_decode_note());
+    cr_expect_null(vitcl_image_note());
 }
 
 /* Without the filter, pictures are decoded and the host gets a note. */
@@ -390,11 +390,11 @@ Test(sandbox, refused_filter)
         cr_skip("not under a sanitizer");
     cr_assert_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
     cr_assert_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
-    cr_expect_null(vitcl_decode_note());
+    cr_expect_null(vitcl_image_note());
     cr_assert_eq(vitcl_image_load(&image, good[0]), VITCL_OK, "%s",
                  vitcl_last_error());
-    cr_assert(vitcl_decode_note());
-    cr_expect(strstr(vitcl_decode_note(), "seccomp"));
+    cr_assert(vitcl_image_note());
+    cr_expect(strstr(vitcl_image_note(), "seccomp"));
     vitcl_image_free(&image);
 }
 

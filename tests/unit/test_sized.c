@@ -24,7 +24,7 @@ static void need(vitcl_status st)
 static void setup(void)
 {
     need(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")));
-    need(vitcl_model_preset(&model, device, "vit-ti/16", 32));
+    need(vitcl_model_new(&model, device, "vit-ti/16", 32));
 }
 
 static void teardown(void)

@@ -85,7 +85,7 @@ int answering_start(answering *w)
         return fail("out of memory");
     for (size_t i = 0; i < w->used; i++)
         w->nan_row[i] = NAN;
-    vitcl_session_size(w->session, &height, &width);
+    vitcl_session_size(&height, &width, w->session);
     w->picture_bytes = (size_t)height * width * 3;
     code = batches_start(w->batches, w->session);
     if (code != EXIT_OK)

@@ -39,7 +39,7 @@ void naming_judge(naming *n, const float *logits, const vitcl_session *session,
     n->detail = vitcl_session_detail(session, rgb);
     for (uint32_t c = 0; c < n->classes; c++)
         n->scaled[c] = logits[c] / n->temperature;
-    vitcl_top_as(n->top, n->k, n->scaled, n->classes, n->answer);
+    vitcl_class_choose(n->top, n->k, n->scaled, n->classes, n->answer);
 }
 
 bool naming_doubts(const naming *n)
@@ -68,10 +68,10 @@ bool naming_shown(const naming *n, uint32_t i)
 
 const char *naming_class(const naming *n, uint32_t label, char room[CLASS_ROOM])
 {
-    const char *name = vitcl_model_name(n->model, label);
+    const char *name = vitcl_class_name(n->model, label);
 
     if (!name)
-        name = vitcl_model_label(n->model, label);
+        name = vitcl_class_label(n->model, label);
     if (!name) {
         snprintf(room, CLASS_ROOM, "class %u", label);
         name = room;
@@ -95,9 +95,9 @@ void naming_json(const naming *n, const answer *a)
     printf(",\"top\":[");
     for (uint32_t i = 0; i < n->k; i++) {
         printf("%s{\"index\":%u,\"label\":", i ? "," : "", n->top[i].label);
-        json_string(vitcl_model_label(n->model, n->top[i].label));
+        json_string(vitcl_class_label(n->model, n->top[i].label));
         printf(",\"name\":");
-        json_string(vitcl_model_name(n->model, n->top[i].label));
+        json_string(vitcl_class_name(n->model, n->top[i].label));
         printf(",\"%s\":",
                n->answer == VITCL_NUMBERS ? "number" : "probability");
         json_number((double)n->top[i].probability);
@@ -119,7 +119,7 @@ static void put_answer(const naming *n, uint32_t i)
 void naming_tsv(const naming *n, const answer *a)
 {
     for (uint32_t i = 0; i < n->k; i++) {
-        const char *label = vitcl_model_label(n->model, n->top[i].label);
+        const char *label = vitcl_class_label(n->model, n->top[i].label);
 
         tsv_text(a->path);
         printf("\t%u\t", i + 1);
@@ -128,7 +128,7 @@ void naming_tsv(const naming *n, const answer *a)
         else
             printf("%u", n->top[i].label);
         printf("\t");
-        tsv_text(vitcl_model_name(n->model, n->top[i].label));
+        tsv_text(vitcl_class_name(n->model, n->top[i].label));
         printf("\t");
         put_answer(n, i);
         printf("%s\n", naming_holds(n, i) ? "" : "\tnot sure");

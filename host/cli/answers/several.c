@@ -99,8 +99,8 @@ static void *run(void *context)
     worker *own = context;
     pool *p = own->pool;
 
-    if (vitcl_run_batches(own->on->session, p->w->tensor, p->w->share,
-                          next_batch, take_batch, own) == VITCL_OK)
+    if (vitcl_session_run_batches(own->on->session, p->w->tensor, p->w->share,
+                                  next_batch, take_batch, own) == VITCL_OK)
         return NULL;
     pthread_mutex_lock(&p->lock);
     machine_lose(own->on);

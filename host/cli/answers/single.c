@@ -43,7 +43,8 @@ static int fetch(kept_batch **out, single *s, bool wait)
         return EXIT_FAILED;
     s->rows[b - s->batch] = n;
     *out = b;
-    return n == 0 || vitcl_send_rgb(s->w->session, b->rgb, n) == VITCL_OK
+    return n == 0 ||
+                   vitcl_session_send_rgb(s->w->session, b->rgb, n) == VITCL_OK
                ? EXIT_OK
                : failed();
 }
@@ -51,7 +52,8 @@ static int fetch(kept_batch **out, single *s, bool wait)
 static int start(single *s, kept_batch *b)
 {
     s->then = b;
-    return !b || rows_of(s, b) == 0 || vitcl_run_sent(s->w->session) == VITCL_OK
+    return !b || rows_of(s, b) == 0 ||
+                   vitcl_session_run_sent(s->w->session) == VITCL_OK
                ? EXIT_OK
                : failed();
 }

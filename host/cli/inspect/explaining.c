@@ -79,7 +79,7 @@ int explaining_start(explaining *e, const vitcl_model *model,
 {
     const vt_rollout_options usual = {.heads = VT_FUSE_MEAN, .residual = 0.5};
 
-    vitcl_session_size(session, &e->height, &e->width);
+    vitcl_session_size(&e->height, &e->width, session);
     e->info.size = sizeof e->info;
     if (vitcl_model_describe(&e->info, model, e->height, e->width, 1) !=
         VITCL_OK)

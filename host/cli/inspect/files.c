@@ -227,9 +227,9 @@ int inspect_of_picture(inspect_files *f, const char *path,
     for (uint32_t i = 0; i < count; i++) {
         fputs(i ? ", {" : "{", f->index);
         fprintf(f->index, "\"index\": %u, ", top[i].label);
-        member(f->index, "label", vitcl_model_label(model, top[i].label));
+        member(f->index, "label", vitcl_class_label(model, top[i].label));
         fputs(", ", f->index);
-        member(f->index, "name", vitcl_model_name(model, top[i].label));
+        member(f->index, "name", vitcl_class_name(model, top[i].label));
         fprintf(f->index, ", \"%s\": ",
                 vitcl_model_answer(model) == VITCL_NUMBERS ? "number"
                                                            : "probability");

@@ -203,7 +203,7 @@ int batches_start(picture_batches *f, vitcl_session *session)
     uint32_t height, width, workers;
     answer *queue;
 
-    vitcl_session_size(session, &height, &width);
+    vitcl_session_size(&height, &width, session);
     f->batch = vitcl_session_batch(session);
     f->ahead = 2 * f->batch + 16;
     f->most = f->batch + 16;

@@ -88,7 +88,7 @@ void batches_thumbnails(picture_batches *f, uint32_t side);
 /* Starts decoding. */
 int batches_start(picture_batches *f, vitcl_session *session);
 /* The next pictures and failures, in input order: 0 at the end. rgb: `rows`
- * prepared pictures for vitcl_run_rgb(). */
+ * prepared pictures for vitcl_session_run_rgb(). */
 uint32_t batches_next(const answer **answers, const uint8_t **rgb,
                       uint32_t *rows, picture_batches *f);
 /* How many pictures there are, for a progress bar on stderr; 0: unknown. */

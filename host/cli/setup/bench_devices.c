@@ -27,7 +27,8 @@ static bool once(worker *w)
     const char *tensor =
         vitcl_session_classes(w->on->session) ? "logits" : "features";
 
-    if (vitcl_run_pixels(w->on->session, w->pixels, w->batch) == VITCL_OK &&
+    if (vitcl_session_run_pixels(w->on->session, w->pixels, w->batch) ==
+            VITCL_OK &&
         vitcl_session_read(w->out, w->room, w->on->session, tensor, w->batch) ==
             VITCL_OK)
         return true;
@@ -102,7 +103,7 @@ static int measure(const machines *m, const model_options *o, double seconds,
     if (!w)
         return fail("out of memory");
     pthread_barrier_init(&start, NULL, (unsigned)m->count + 1);
-    vitcl_session_size(m->item[0].session, &height, &width);
+    vitcl_session_size(&height, &width, m->item[0].session);
     n = (size_t)o->batch * 3 * height * width;
     room = (size_t)o->batch * (vitcl_session_classes(m->item[0].session) +
                                vitcl_session_features(m->item[0].session));

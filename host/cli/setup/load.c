@@ -103,7 +103,7 @@ static vitcl_status load(vitcl_model **model, vitcl_device *device,
 {
     const uint32_t side = o->size.height == o->size.width ? o->size.height : 0;
     vitcl_status st = o->preset
-                          ? vitcl_model_preset(model, device, o->preset, side)
+                          ? vitcl_model_new(model, device, o->preset, side)
                           : vitcl_model_load(model, device, path);
 
     if (st == VITCL_OK && o->pixels)

@@ -143,7 +143,7 @@ void be_verbose(void)
 {
     verbose = true;
     verbose_from = now();
-    vitcl_set_log(log_line, NULL);
+    vitcl_log_set(log_line, NULL);
 }
 
 bool is_verbose(void)

@@ -38,8 +38,8 @@ int scoring_data(vitcl_dataset **out, const char *path, const char *split,
 
     if (st != VITCL_OK)
         return failed();
-    if (vitcl_dataset_remark(*out))
-        note("%s", vitcl_dataset_remark(*out));
+    if (vitcl_dataset_note(*out))
+        note("%s", vitcl_dataset_note(*out));
     return EXIT_OK;
 }
 
@@ -101,7 +101,7 @@ static void name_broken(void *context, const char *line)
 
 int scoring_broken(scoring *s, vitcl_dataset *dataset, bool strict)
 {
-    return vitcl_dataset_broken(dataset, strict, name_broken, s) == VITCL_OK
+    return vitcl_dataset_set_strict(dataset, strict, name_broken, s) == VITCL_OK
                ? EXIT_OK
                : failed();
 }

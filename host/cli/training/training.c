@@ -154,7 +154,7 @@ static int check(const training *t)
         return usage("--data PATH is required");
     if (!t->epochs)
         return usage("--epochs N is required");
-    if (t->preset && vitcl_train_preset(t->preset) != VITCL_OK)
+    if (t->preset && vitcl_preset_check(t->preset) != VITCL_OK)
         return usage("%s", vitcl_last_error());
     return EXIT_OK;
 }
