@@ -1,135 +1,87 @@
 /*
- * vitcl.h - Vision Transformers on any OpenCL device.
+ * vitcl.h - classify pictures with Vision Transformers on any OpenCL device.
  *
- * Errors     Functions that can fail return vitcl_status: 0 is success, errors
- *            are negative. vitcl_last_error() gives the calling thread's last
- *            error message.
- * Outputs    are the first parameters and are written only on success.
- * Ownership  The caller owns what it receives through `out` and releases it
- *            with the type's _free(), which accepts NULL. Handles may be freed
- *            in any order. A returned pointer is borrowed from the handle that
- *            was passed.
- * Threads    Devices and models may be shared between threads. A session,
- *            loader or vitcl_rows is for one call at a time: a second one, of
- *            another thread or of a callback, changes nothing and returns
- *            VITCL_EBUSY, and so does changing a dataset that is evaluated.
- *            vitcl_session_stop() and functions that only describe a handle
- *            are always allowed. Running and reading are two calls: if another
- *            thread runs the session between them, there is nothing to read
- *            (VITCL_EINVAL). A tuner is for one thread.
- *            All sessions of a process share what was measured, the log and
- *            CLBlast, which takes one call at a time. Trials and timings of
- *            devices of one kind wait for each other, and so do two threads
- *            that need one program of a device; no others do. A model is
- *            locked while a session is planned. With PoCL, a session's first
- *            run waits, launch by launch, for the other sessions of the
- *            process, which wait for it.
- * fork()     OpenCL drivers do not survive a fork(). In the child of a process
- *            that has opened a device, calls that need a device or a loader
- *            fail; freeing handles is safe and does not affect the parent.
- * Trials     Some drivers' compilers crash on certain instructions. So the
- *            library first tries them in the separate program vitcl-try, never
- *            in the host process: whether a CPU's dot-product instructions
- *            (bf16, f16, int8) work and are faster, and which half precision is
- *            faster. vitcl_session_new(), the vitcl_train*() calls,
- *            vitcl_device_peak() and vitcl_tuner_new() start one process for
- *            each trial that is needed and has no result yet;
- *            vitcl_device_try() and vitcl_candidate_measure() always may.
- *            A trial fails if it crashes, exceeds its time limit
- *            (VITCL_TRY_SECONDS; 60) or computes wrong numbers; multiply-adds
- *            are used instead. The result is stored with the compiled
- *            programs, for each device, driver and version, so later processes
- *            need no trial; with VITCL_CACHE=off every process repeats it. If
- *            vitcl-try is missing or cannot be started, nothing is tried, used
- *            or stored; the log and vitcl_device_form() (vitcl_tune.h) say so.
- *            The program is searched for as vitcl-decode is (see
- *            vitcl_image_decode()), with the variable VITCL_TRY.
- *            It is started without fork(). It inherits the environment, since
- *            its driver must be the same, but no descriptors; its standard
- *            streams are /dev/null, signals are at their defaults, it leaves
- *            no core, and it ends with the host. The host receives SIGCHLD,
- *            and its waitpid(-1) may return this child; a host that ignores
- *            SIGCHLD or reaps the child does no harm. A form that passed is
- *            then compiled in the host process like any other kernel.
- * CLBlast    Using "clblast" (the default on GPUs) sets CLBlast's parameters
- *            of Xgemm and of GemmRoutine in single precision for that device
- *            in the whole process. The host's own use of CLBlast on the device
- *            gets them, too, which may change its speed. Up to CLBlast 1.6.0,
- *            whose cache is not thread-safe, it must not run at the same time
- *            as a session.
- * Process    The library does not change the locale, the umask, signals or the
- *            environment.
- * Variables  that the library reads, unless the program has more rights than
- *            its user (set-user-id):
- *              VITCL_DEVICE        see vitcl_device_open()
- *              VITCL_CACHE=off     do not store compiled programs
- *              XDG_CACHE_HOME, XDG_CONFIG_HOME, or else HOME
- *                                  where programs and tuned parameters are
- *              POCL_WORK_GROUP_SPECIALIZATION=0, POCL_KERNEL_CACHE=0
- *                                  with one of them programs of PoCL are
- *                                  stored, too; else PoCL stores them
- *              VITCL_DOT=off       do not use dot-product instructions
- *              VITCL_MMA           off: do not use a GPU's matrix units;
- *                                  emulate: their kernels on any device, to
- *                                  test them
- *              VITCL_CL_DIR        read kernels from this folder
- *              VITCL_DEVICE_CLASS  cpu or gpu: use the kernels for such
- *                                  devices, to test them
- *              VITCL_BUILD_FORK=1  PoCL may compile in forked processes; only
- *                                  for programs without other threads
- *              VITCL_THREADS       threads for pictures and searches; without
- *                                  it, one for each core that the process may
- *                                  use. A driver has its own variables
- *              VITCL_DECODE, VITCL_DECODE_*   see vitcl_image_decode()
- *              VITCL_TRY, VITCL_TRY_SECONDS   see Trials
- *              OCL_ICD_VENDORS     to explain why there is no device
- *            Drivers' variables that affect compilation are also read; they
- *            are part of a stored program's key.
- * Structs    Options and info structs begin with their size. Set it before the
- *            call and all other members to zero, as {.size = sizeof x} does.
- *            An option that is zero has its default; NULL for the whole struct
- *            means all defaults.
- * Versions   A later library may add members at the end of these structs.
- *            Members beyond your size have their defaults and are not written.
- *            Bytes beyond the library's size must be zero in options and are
- *            set to zero in infos. So a program built against any version from
- *            0.2 on runs with every later one of the same SONAME. Structs
- *            without a size do not change; new negative status codes may be
- *            added.
+ * Five calls name what a picture shows. Save this as name.c and compile it:
+ *     cc name.c -o name $(pkg-config --cflags --libs vitcl)
  *
- * Example: classify_from_memory
+ * Example: name_picture
  *     #include <stdio.h>
  *     #include <vitcl.h>
  *
- *     // Prints the three best classes of a picture that is in memory.
- *     int print_best(const char *model_path, const void *bytes, size_t size)
+ *     int main(int argc, char **argv) // ./name photo.jpg
  *     {
  *         vitcl_device *device = NULL;
  *         vitcl_model *model = NULL;
  *         vitcl_session *session = NULL;
  *         vitcl_image image = {0, 0, NULL};
- *         vitcl_class top[3];
- *         int failed = vitcl_device_open(&device, NULL) ||
- *                      vitcl_model_load(&model, device, model_path) ||
- *                      vitcl_session_new(&session, model, NULL) ||
- *                      vitcl_image_decode(&image, bytes, size, "photo") ||
- *                      vitcl_classify(top, 3, session, &image, 1);
+ *         vitcl_class best; // the class's number, and its probability
+ *         int failed =      // NULL: a GPU if there is one; default options
+ *             vitcl_device_open(&device, NULL) ||
+ *             vitcl_model_load(&model, device, "builtin:cifar10") || // or PATH
+ *             vitcl_session_new(&session, model, NULL) ||
+ *             vitcl_image_load(&image, argc > 1 ? argv[1] : "photo.jpg") ||
+ *             vitcl_classify(&best, 1, session, &image, 1);
  *
- *         for (int i = 0; !failed && i < 3; i++) {
- *             const char *name = vitcl_class_name(model, top[i].label);
- *             if (!name)
- *                 name = vitcl_class_label(model, top[i].label);
- *             printf("%.3f %s\n", top[i].probability, name ? name : "?");
- *         }
- *         if (failed)
+ *         if (failed) {
  *             fprintf(stderr, "%s\n", vitcl_last_error());
- *         vitcl_image_free(&image);
+ *         } else {
+ *             const char *name = vitcl_class_name(model, best.label);
+ *             if (!name) // the file has no long name, or no name at all
+ *                 name = vitcl_class_label(model, best.label);
+ *             printf("%s %.3f\n", name ? name : "?", best.probability);
+ *         }
+ *         vitcl_image_free(&image); // each accepts what was never made
  *         vitcl_session_free(session);
  *         vitcl_model_free(model);
  *         vitcl_device_free(device);
  *         return failed;
  *     }
  * End
+ *
+ * The contract of all functions:
+ *
+ * Errors     A function that can fail returns a vitcl_status: 0 is success,
+ *            errors are negative. vitcl_last_error() has the message. An
+ *            argument that is NULL, or out of range, is VITCL_EINVAL where
+ *            nothing else is said.
+ * Outputs    are the first parameters. They are written only on success.
+ * Ownership  What a function gives through `out` is the caller's, who frees it
+ *            by the _free() of its type, which accepts NULL. Handles may be
+ *            freed in any order. A pointer that is returned belongs to the
+ *            handle that was passed, and is valid as long as it. The library
+ *            keeps callbacks with their contexts, and no other pointer that it
+ *            is given, where nothing else is said.
+ * Threads    Threads may share devices and models. A session, a loader or a
+ *            vitcl_rows takes one call at a time: a second one, from another
+ *            thread or from a callback, changes nothing and returns
+ *            VITCL_EBUSY. A call that would change a dataset while it is
+ *            evaluated does so, too. vitcl_session_stop(), and functions that
+ *            only describe a handle, are always allowed. Running a session and
+ *            reading from it are two calls: if another thread runs it between
+ *            them, there is nothing to read (VITCL_EINVAL). A tuner belongs to
+ *            one thread. See "Shared state" at the end.
+ * fork()     OpenCL drivers do not survive it. In a child of a process that
+ *            has opened a device, calls that need a device or a loader fail.
+ *            Handles can be freed there, which does not affect the parent.
+ * Structs    Options and infos begin with their size. Set it before the call,
+ *            and all other members to zero, as {.size = sizeof x} does. An
+ *            option that is zero has its default. NULL for a whole struct of
+ *            options means all defaults.
+ * Versions   A later library may add members at the end of these structs.
+ *            Members beyond your size have their defaults and are not written.
+ *            Bytes beyond the library's size must be zero in options and are
+ *            set to zero in infos. So a program that was built with any
+ *            version from 0.2 on runs with every later one of the same SONAME.
+ *            Structs without a size do not change. New negative status codes
+ *            may be added.
+ * Process    The library does not print, end the process, or change its
+ *            locale, umask, signals or environment. It starts processes to
+ *            decode pictures (vitcl_image_decode()) and to try instructions
+ *            ("Trials" at the end), and reads the environment variables that
+ *            are listed there.
+ *
+ * Pixels are 8-bit RGB, rows from the top, without gaps between rows, where no
+ * other layout is named. Texts are UTF-8 and end in NUL.
  */
 #ifndef VITCL_H
 #define VITCL_H
@@ -138,6 +90,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- version, status, types ------------------------------------------- */
 
 /* The header's version; vitcl_version() returns the library's. */
 #define VITCL_VERSION_MAJOR 0
@@ -170,12 +124,25 @@ typedef struct vitcl_model vitcl_model;     /* weights; immutable */
 typedef struct vitcl_session vitcl_session; /* a plan and its activations */
 typedef struct vitcl_loader vitcl_loader;   /* decodes pictures in advance */
 
-const char *vitcl_version(void);
-const char *vitcl_last_error(void); /* one line; valid until the next failure */
+/* The number format of the multiplications. */
+typedef enum {
+    VITCL_F32, /* default */
+    VITCL_BF16,
+    VITCL_F16,
+    VITCL_HALF, /* the faster of bf16 and f16 on this device */
+    VITCL_INT8
+} vitcl_precision;
+
+const char *vitcl_version(void); /* such as "0.2.0" */
+/* The calling thread's last error, in one line without a line end. Valid until
+ * the thread's next error. */
+const char *vitcl_last_error(void);
+/* What a status means, as in VITCL_STATUS_MAP. */
 const char *vitcl_status_text(vitcl_status status);
 
-/* Called repeatedly during a long call, on the thread that made the call. A
- * return value other than 0 ends the call with VITCL_ESTOPPED. */
+/* Called repeatedly during a long call, on the thread that made the call: it
+ * has done `done` of `total`. A return value other than 0 ends the call with
+ * VITCL_ESTOPPED. */
 typedef int (*vitcl_progress)(void *context, uint64_t done, uint64_t total);
 
 /* ---- devices ---------------------------------------------------------- */
@@ -198,33 +165,81 @@ typedef struct {
     uint32_t timed;    /* products timed since then (vitcl_tune.h) */
 } vitcl_device_info;
 
-/* Describes device `index`, from 0; VITCL_ENODEVICE after the last. */
+/* Describes device `index`, from 0. VITCL_ENODEVICE: there is none; the last
+ * was before it. */
 VITCL_STATUS vitcl_device_list(vitcl_device_info *out, uint32_t index);
-/* select: "0:1", part of a name, "cpu", "gpu" or "any". NULL: the environment
- * variable VITCL_DEVICE, else the first GPU, else the first device; which is
- * the fastest, vitcl_device_choose() (vitcl_tune.h) finds.
- * VITCL_ENODEVICE: no device matches, or a name matches several. */
+/* Opens a device. select: "0:1", part of a name, "cpu", "gpu" or "any". NULL:
+ * what the environment variable VITCL_DEVICE selects; without it, the first
+ * GPU, else the first device. vitcl_device_choose() (vitcl_tune.h) finds the
+ * fastest. VITCL_ENODEVICE: no device matches, or a name matches several. */
 VITCL_STATUS vitcl_device_open(vitcl_device **out, const char *select);
 VITCL_STATUS vitcl_device_describe(vitcl_device_info *out,
                                    const vitcl_device *device);
-/* Called while programs are compiled for a device, which happens once for a
- * device, driver and kind of model: the programs are kept on disk. `done` of
- * `total` are compiled; called before the first, after each or after several
- * that were compiled together, and with done == total after the last. On a
- * thread that compiles, by one at a time. It must not call the library. */
+/* Measures the device's peak speed: *gflops is multiplications plus additions
+ * in registers, in 1e9 a second. Takes some tenths of a second. It computes in
+ * f16 if the device has that; for bf16 and int8 by dot-product instructions if
+ * the device uses them, which may start a trial; else in f32. */
+VITCL_STATUS vitcl_device_peak(double *gflops, vitcl_device *device,
+                               vitcl_precision precision);
+/* Called while kernels are compiled for a device. That happens once for each
+ * device, driver and kind of model, since compiled programs are kept on disk.
+ * `done` of `total` are compiled. It is called before the first, after each one
+ * or after several that were compiled together, and with done == total after
+ * the last; from threads that compile, but one call at a time. It must not call
+ * the library. */
 typedef void (*vitcl_compiling)(void *context, uint32_t done, uint32_t total);
-/* NULL: nobody watches. Call it before the device is used otherwise. */
+/* Sets that callback; NULL: nobody watches. Call it before the device is used
+ * otherwise. */
 VITCL_STATUS vitcl_device_watch(vitcl_device *device, vitcl_compiling compiling,
                                 void *context);
-/* Writes what the sessions and trainings of this device so far compile: a
- * kernel's source as KERNEL-N.cl, and the compiler's options as
- * KERNEL-N.options, N from 1. The folder is made if it is not there; its files
- * are replaced. */
+/* Writes the kernels that this device's sessions and trainings have used so
+ * far: sources as KERNEL-N.cl, the compiler's options as KERNEL-N.options, N
+ * from 1. The folder is made if need be. Files of these names are replaced. */
 VITCL_STATUS vitcl_device_save_kernels(vitcl_device *device,
                                        const char *folder);
 void vitcl_device_free(vitcl_device *device);
 
 /* ---- models ----------------------------------------------------------- */
+
+/* Instead of a path: the built-in model, a small hybrid ViT for CIFAR-10's ten
+ * classes, trained with vitcl_train(). */
+#define VITCL_MODEL_BUILTIN "builtin:cifar10"
+/* Loads a checkpoint. path: its folder, or its weight file with the config in
+ * the same folder. device may be NULL for a model that is only described and
+ * whose classes are read. VITCL_EIO: a file is missing; VITCL_ECORRUPT: a file
+ * is damaged; VITCL_EUNSUPPORTED: the family or a feature of the model is not
+ * supported. */
+VITCL_STATUS vitcl_model_load(vitcl_model **out, vitcl_device *device,
+                              const char *path);
+/* A checkpoint in memory: the contents of its files. */
+typedef struct {
+    size_t size;
+    const char *name; /* for messages; NULL: "model" */
+    /* One file with all tensors: safetensors, .npz or a PyTorch zip file. It is
+     * not copied: the bytes must stay unchanged until the model and its
+     * sessions are freed. */
+    const void *weights;
+    size_t weights_bytes;
+    const char *config; /* config.json; NULL: none, for .npz weights */
+    size_t config_bytes;
+    const char *preprocessor; /* preprocessor_config.json, or
+                                 processor_config.json if it has the image part;
+                                 may be NULL. Ignored if the config is timm's */
+    size_t preprocessor_bytes;
+} vitcl_model_files;
+/* Loads a checkpoint from memory, as vitcl_model_load() does from files.
+ * VITCL_EUNSUPPORTED: also for a checkpoint of several weight files. */
+VITCL_STATUS vitcl_model_load_memory(vitcl_model **out, vitcl_device *device,
+                                     const vitcl_model_files *files);
+/* Makes a model of a preset such as "vit-b/16" with random weights, whose
+ * answers mean nothing: for plans, counts and benchmarks. size: pixels a side;
+ * 0: 224. A preset takes patches of 1 to 64 pixels: "vit-ti/4". VITCL_EINVAL:
+ * the preset is unknown. */
+VITCL_STATUS vitcl_model_new(vitcl_model **out, vitcl_device *device,
+                             const char *preset, uint32_t size);
+/* The name of preset `index`, from 0; NULL after the last. */
+const char *vitcl_preset_list(uint32_t index);
+void vitcl_model_free(vitcl_model *model);
 
 typedef struct {
     size_t size;
@@ -240,63 +255,11 @@ typedef struct {
     uint64_t tensor_bytes; /* of the largest activation, which needs one
                               buffer */
 } vitcl_model_info;
-
-/* Instead of a path: the built-in model, a small hybrid ViT for CIFAR-10's ten
- * classes, trained with vitcl_train(). */
-#define VITCL_MODEL_BUILTIN "builtin:cifar10"
-/* Loads a checkpoint. path: its folder, or its weight file with the config in
- * the same folder. VITCL_EIO: a file is missing; VITCL_ECORRUPT: a file is
- * damaged; VITCL_EUNSUPPORTED: the model family or a feature is not supported.
- * device may be NULL if the model is only described and its labels are read. */
-VITCL_STATUS vitcl_model_load(vitcl_model **out, vitcl_device *device,
-                              const char *path);
-/* A checkpoint in memory: the contents of its files. */
-typedef struct {
-    size_t size;
-    const char *name; /* for messages; NULL: "model" */
-    /* One file with all tensors: safetensors, .npz or a PyTorch zip file. Not
-     * copied: the bytes must stay unchanged until the model and its sessions
-     * are freed. */
-    const void *weights;
-    size_t weights_bytes;
-    const char *config; /* config.json; NULL: none, for .npz weights */
-    size_t config_bytes;
-    const char *preprocessor; /* preprocessor_config.json, or
-                                 processor_config.json if it has the image part;
-                                 may be NULL. Ignored if the config is timm's */
-    size_t preprocessor_bytes;
-} vitcl_model_files;
-/* As vitcl_model_load(). Sharded checkpoints are VITCL_EUNSUPPORTED. */
-VITCL_STATUS vitcl_model_load_memory(vitcl_model **out, vitcl_device *device,
-                                     const vitcl_model_files *files);
-/* A preset such as "vit-b/16" with random weights; size: pixels a side, 0: 224.
- * Each size takes patches of 1 to 64 pixels: "vit-ti/4". Its answers mean
- * nothing: for plans, counts and benchmarks. */
-VITCL_STATUS vitcl_model_new(vitcl_model **out, vitcl_device *device,
-                             const char *preset, uint32_t size);
-/* The name of preset `index`, NULL after the last. */
-const char *vitcl_preset_list(uint32_t index);
-/* height or width 0: the model's own; batch 0: 1. Also works for a model that
- * was loaded with device NULL. */
+/* Describes the model for pictures of height x width pixels (0: its own) in a
+ * batch (0: 1). */
 VITCL_STATUS vitcl_model_describe(vitcl_model_info *out,
                                   const vitcl_model *model, uint32_t height,
                                   uint32_t width, uint32_t batch);
-/* The short label and the longer name of a class; NULL if the file has none. */
-const char *vitcl_class_label(const vitcl_model *model, uint32_t label);
-const char *vitcl_class_name(const vitcl_model *model, uint32_t label);
-/* What a training found with held-out pictures. Logits divided by the
- * temperature have honest probabilities; vitcl_classify() does that, and
- * vitcl_class_choose() does not. Answers with a probability below the threshold
- * should not be relied on. A model that has neither, as published ones: 1 and
- * 0. */
-float vitcl_model_temperature(const vitcl_model *model);
-float vitcl_model_threshold(const vitcl_model *model);
-/* Whether a picture is of the kind that the model was trained with, which the
- * same training found: 1 if it has finer detail than those, -1 if less, 0 if it
- * is like them or the model does not know. rgb: prepared, as for
- * vitcl_session_run_rgb(). Answers to pictures of another kind should not be
- * relied on, whatever their probability. */
-int vitcl_session_detail(const vitcl_session *session, const uint8_t *rgb);
 /* What a classifier's logits mean: problem_type of Hugging Face. A model of one
  * class has VITCL_ANY_CLASSES, unless it is a regression. */
 typedef enum {
@@ -305,54 +268,117 @@ typedef enum {
     VITCL_NUMBERS      /* regression: no probability, the logit is the answer */
 } vitcl_answer;
 vitcl_answer vitcl_model_answer(const vitcl_model *model);
+/* What a training found with held-out pictures. Logits divided by the
+ * temperature have honest probabilities: vitcl_classify() does that, and
+ * vitcl_class_choose() does not. Answers with a probability below the threshold
+ * should not be relied on. A model that has neither, as published ones: 1 and
+ * 0. */
+float vitcl_model_temperature(const vitcl_model *model);
+float vitcl_model_threshold(const vitcl_model *model);
 /* Whose resize the model's pictures get, bit for bit: "pillow", or
  * "torchvision" for its resize of 8-bit tensors, which transformers 5 uses. */
 const char *vitcl_model_pixels(const vitcl_model *model);
-/* Chooses it against what the model's files say. To be called before the model
- * is used in any other way. */
+/* Chooses it, whatever the model's files say. Call it before the model is used
+ * in any other way. */
 VITCL_STATUS vitcl_model_set_pixels(vitcl_model *model, const char *library);
-/* Two texts of 64 hexadecimal digits: model_id is equal for the same config and
- * weights (of large tensors a part is compared), pictures_id for the same
- * preprocessing and size (0: the model's own). Vectors may be compared if both
- * are equal. */
+/* Writes two texts of 64 hexadecimal digits. model_id is equal for the same
+ * config and weights, of which large tensors are compared in part. pictures_id
+ * is equal for the same preprocessing and size (0: the model's own). Vectors
+ * may be compared if both are equal. */
 VITCL_STATUS vitcl_model_identity(char model_id[65], char pictures_id[65],
                                   const vitcl_model *model, uint32_t height,
                                   uint32_t width);
-void vitcl_model_free(vitcl_model *model);
 
-/* ---- sessions --------------------------------------------------------- */
-
-typedef enum {
-    VITCL_F32, /* default */
-    VITCL_BF16,
-    VITCL_F16,
-    VITCL_HALF, /* the faster of bf16 and f16 on this device */
-    VITCL_INT8
-} vitcl_precision;
-/* Measures the device's peak speed: multiplications plus additions in
- * registers, in 1e9 a second. Takes some tenths of a second. Uses f16
- * arithmetic if the device has it; for bf16 and int8 dot-product instructions
- * if the device uses them (may start a trial, see Trials); else f32. */
-VITCL_STATUS vitcl_device_peak(double *gflops, vitcl_device *device,
-                               vitcl_precision precision);
-
-/* A tensor of a session. */
+/* A tensor of a session or a model. */
 typedef struct {
     size_t size;
     char name[112];
-    uint32_t rank, shape[4]; /* shape[0]: the session's batch */
+    uint32_t rank, shape[4]; /* of a session: shape[0] is its batch */
 } vitcl_tensor_info;
-/* A weight by timm's name, such as "patch_embed.proj.weight" or "pos_embed", in
- * the shape that the model's own picture size needs: a patch is one row of 3 *
- * height * width numbers. data: NULL, or room for all its elements, `count`.
- * VITCL_EINVAL: the model has no such weight. */
+/* Reads a weight by timm's name, such as "patch_embed.proj.weight" or
+ * "pos_embed", in the shape that the model's own picture size needs: a patch is
+ * one row of 3 * height * width numbers. data: NULL, or room for all its
+ * elements; count: their number. VITCL_EINVAL: there is no such weight, or it
+ * has another number of elements. */
 VITCL_STATUS vitcl_model_weight(vitcl_tensor_info *out, float *data,
                                 size_t count, const vitcl_model *model,
                                 const char *name);
-/* Called during a run, after the step that writes a tensor selected by `watch`:
- * its elements as f32 for the whole batch, valid until the return. Its memory
- * is reused after that, so the attention of a deep model can be looked at one
- * layer at a time. A return value other than 0 ends the run with
+
+/* ---- classes ---------------------------------------------------------- */
+
+typedef struct {
+    uint32_t label;    /* the class's number, from 0 */
+    float probability; /* with VITCL_NUMBERS: the number */
+} vitcl_class;
+
+/* The long and the short text for a class, such as "tench, Tinca tinca" and
+ * "n01440764". A file may have both, one or none: NULL. */
+const char *vitcl_class_name(const vitcl_model *model, uint32_t label);
+const char *vitcl_class_label(const vitcl_model *model, uint32_t label);
+/* Chooses the k best of logits[classes], best first, with the probabilities
+ * that `answer` says: vitcl_model_answer(). Nothing is written if k is 0 or
+ * more than classes. */
+void vitcl_class_choose(vitcl_class *top, uint32_t k, const float *logits,
+                        uint32_t classes, vitcl_answer answer);
+
+/* ---- pictures --------------------------------------------------------- */
+
+typedef struct {
+    uint32_t width, height;
+    uint8_t *rgb; /* [height, width, 3] */
+} vitcl_image;
+
+/* Decodes a picture to upright RGB: from a file, or from bytes in memory with a
+ * name for messages. VITCL_EIO: no such file; VITCL_ECORRUPT: damaged, or over
+ * a limit; VITCL_EUNSUPPORTED: unknown format.
+ *
+ * Pictures are decoded in processes of the program vitcl-decode, which may only
+ * read, write and exit; WebP, GIF, TIFF, AVIF, HEIC and RAW in those of
+ * vitcl-decode-all, which may also start threads of its own. These two calls
+ * start one and end it. A loader, and calls on datasets of files, keep their
+ * own. No other call starts one. The host is not forked. The library waits only
+ * for its own child, but the host receives SIGCHLD, and its waitpid(-1) may
+ * return this child.
+ * The programs are searched for at VITCL_DECODE and VITCL_DECODE_ALL (paths),
+ * next to the running program or library, in ../libexec and ../../libexec from
+ * there, and where they were installed; in a set-user-id program only at the
+ * last.
+ * Limits: VITCL_DECODE_MEMORY (MiB for all decoders together; a quarter of the
+ * machine's memory), VITCL_DECODE_SECONDS (processor time a picture; 30) and
+ * VITCL_DECODE_PIXELS (millions a picture; 179). */
+VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
+VITCL_STATUS vitcl_image_decode(vitcl_image *out, const void *bytes,
+                                size_t size, const char *name);
+/* NULL, or a warning of one line about what this process has decoded: without
+ * the filter of system calls; by a decoder whose pixels are not quite Pillow's;
+ * or grey of more than 8 bits that became white. Valid until the thread's next
+ * call. */
+const char *vitcl_image_note(void);
+typedef enum { /* order of a pixel's bytes in memory; X: ignored */
+               VITCL_RGB,
+               VITCL_BGR,
+               VITCL_RGBX,
+               VITCL_BGRX,
+               VITCL_GREY
+} vitcl_layout;
+/* Makes a picture of decoded pixels, which are copied. stride_bytes: from the
+ * start of one row to the next, at least a row's size; 0: exactly that. */
+VITCL_STATUS vitcl_image_new(vitcl_image *out, const void *pixels,
+                             uint32_t width, uint32_t height,
+                             size_t stride_bytes, vitcl_layout layout);
+/* Resizes and crops a picture as the model's preprocessing says, to the
+ * session's height x width. */
+VITCL_STATUS vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
+                                 const vitcl_image *image);
+/* Frees the pixels, and not the struct. */
+void vitcl_image_free(vitcl_image *image);
+
+/* ---- sessions --------------------------------------------------------- */
+
+/* Called during a run, after the step that writes a tensor that `watch`
+ * selects: its elements as f32 for the whole batch, valid until the return. Its
+ * memory is reused after that, so the attention of a deep model can be looked
+ * at one layer at a time. A return value other than 0 ends the run with
  * VITCL_ESTOPPED. */
 typedef int (*vitcl_watcher)(void *context, const vitcl_tensor_info *tensor,
                              const float *data);
@@ -386,115 +412,88 @@ typedef struct {
                       model without classes, or that cannot be trained */
 } vitcl_session_options;
 
-/* Allocates all device memory for `batch` pictures, once; if it does not fit,
- * VITCL_ENOMEM and the message gives a batch that would. The first session of a
- * kind on a device compiles kernels, which can take minutes; another batch
- * needs no others. See vitcl_device_watch(). */
+/* Plans a model for batches of pictures of one size, and allocates all device
+ * memory, once. The first session of a kind on a device compiles kernels, which
+ * can take minutes (vitcl_device_watch()); another batch needs no others.
+ * VITCL_ENOMEM: it does not fit; the message gives a batch that would. */
 VITCL_STATUS vitcl_session_new(vitcl_session **out, vitcl_model *model,
                                const vitcl_session_options *options);
 void vitcl_session_free(vitcl_session *session);
-/* May be called from any thread or a signal handler. The next run of this
- * session that would start, in a current or a later call, fails once with
- * VITCL_ESTOPPED. A run that has started finishes. */
+/* The next run of this session that would start, in a current or a later call,
+ * fails once with VITCL_ESTOPPED. A run that has started finishes. May be
+ * called from any thread, and from a signal handler. */
 void vitcl_session_stop(vitcl_session *session);
 const vitcl_model *vitcl_session_model(const vitcl_session *session);
+/* Pictures a run, classes, and numbers of a feature vector; 0: none. */
 uint32_t vitcl_session_batch(const vitcl_session *session);
-uint32_t vitcl_session_classes(const vitcl_session *session);  /* 0: none */
-uint32_t vitcl_session_features(const vitcl_session *session); /* 0: none */
+uint32_t vitcl_session_classes(const vitcl_session *session);
+uint32_t vitcl_session_features(const vitcl_session *session);
+/* The size of prepared pictures, in pixels; either may be NULL. */
 void vitcl_session_size(uint32_t *height, uint32_t *width,
                         const vitcl_session *session);
 
-typedef struct {
-    uint32_t width, height;
-    uint8_t *rgb; /* height * width * 3 bytes, rows from the top */
-} vitcl_image;
-typedef struct {
-    uint32_t label;
-    float probability; /* with VITCL_NUMBERS: the number */
-} vitcl_class;
+/* ---- answers about pictures ------------------------------------------- */
 
-/* Decodes a picture to 8-bit RGB, upright; `name` is for messages.
- *
- * Pictures are decoded in processes of the program vitcl-decode, which may only
- * read, write and exit; WebP, GIF, TIFF, AVIF, HEIC and RAW in those of
- * vitcl-decode-all, which may also start threads of its own. These two calls
- * start one and end it; a loader and calls on datasets of files keep their own.
- * No other call starts one. The host is not forked and the library waits only
- * for its own child, but the host receives SIGCHLD, and its waitpid(-1) may
- * return this child.
- * The programs are searched for at VITCL_DECODE and VITCL_DECODE_ALL (paths),
- * next to the running program or library, in ../libexec and ../../libexec from
- * there, and where they were installed; in a set-user-id program only at the
- * last.
- * Limits: VITCL_DECODE_MEMORY (MiB for all decoders together; a quarter of the
- * machine's memory), VITCL_DECODE_SECONDS (processor time a picture; 30) and
- * VITCL_DECODE_PIXELS (millions a picture; 179).
- * VITCL_ECORRUPT: damaged, or over a limit; VITCL_EUNSUPPORTED: unknown format.
- */
-VITCL_STATUS vitcl_image_decode(vitcl_image *out, const void *bytes,
-                                size_t size, const char *name);
-VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
-/* NULL, or a one-line warning about what this process has decoded: without the
- * filter of system calls, by a decoder whose pixels are not quite Pillow's, or
- * grey of more than 8 bits that became white. Valid until the thread's next
- * call. */
-const char *vitcl_image_note(void);
-typedef enum { /* order of a pixel's bytes in memory; X: ignored */
-               VITCL_RGB,
-               VITCL_BGR,
-               VITCL_RGBX,
-               VITCL_BGRX,
-               VITCL_GREY
-} vitcl_layout;
-/* Makes a picture from decoded pixels, which are copied. stride_bytes: from the
- * start of one row to the next, at least a row's size; 0: exactly that. */
-VITCL_STATUS vitcl_image_new(vitcl_image *out, const void *pixels,
-                             uint32_t width, uint32_t height,
-                             size_t stride_bytes, vitcl_layout layout);
-/* Resizes and crops as the model's preprocessing says; out is the session's
- * height x width. */
-VITCL_STATUS vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
-                                 const vitcl_image *image);
-void vitcl_image_free(vitcl_image *image);
-
-/* top[n * k]: the k best classes of each of n images, best first; k <= classes.
- * VITCL_EUNSUPPORTED for a model without a classifier. Images are prepared
- * first; n may exceed the session's batch. An image whose logits are not all
- * finite gets the label UINT32_MAX; the other images are answered, and the call
- * returns an error that explains the first such image. */
+/* Classifies n images: top[n * k] receives the k best classes of each, best
+ * first; k <= classes. Images of any size are prepared first, and n may exceed
+ * the session's batch. VITCL_EUNSUPPORTED: the model has no classifier. An
+ * image whose logits are not all finite gets the label UINT32_MAX; the others
+ * are answered, and the call returns an error that explains the first such
+ * image. */
 VITCL_STATUS vitcl_classify(vitcl_class *top, uint32_t k,
                             vitcl_session *session, const vitcl_image *images,
                             uint32_t n);
-/* out[n * vitcl_session_features()]: pooled features of each image. If some are
- * not finite, all images are still written and the call returns an error. */
+/* Computes a vector for each of n images, the pooled features: out[n *
+ * vitcl_session_features()]. If some are not finite, all images are still
+ * written, and the call returns an error. */
 VITCL_STATUS vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n);
-/* Chooses the k best of logits[classes], best first, with the probabilities
- * that `answer` says: vitcl_model_answer(). k <= classes. */
-void vitcl_class_choose(vitcl_class *top, uint32_t k, const float *logits,
-                        uint32_t classes, vitcl_answer answer);
+/* Whether a prepared picture is of the kind that the model was trained with: 0
+ * if it is, or the model does not know; 1 if it has finer detail, -1 if less.
+ * Answers to pictures of another kind should not be relied on, whatever their
+ * probability. rgb: [height, width, 3]. */
+int vitcl_session_detail(const vitcl_session *session, const uint8_t *rgb);
 
-/* One forward pass over n <= batch prepared pictures: 8-bit [n, height, width,
- * 3], top row first; normalised as the model's preprocessing says. */
+/* ---- runs of prepared pictures ---------------------------------------- */
+
+/* Runs the model once over n <= batch prepared pictures, rgb: [n, height,
+ * width, 3], which are normalised as the model's preprocessing says. */
 VITCL_STATUS vitcl_session_run_rgb(vitcl_session *session, const uint8_t *rgb,
                                    uint32_t n);
-/* The same from pixel_values, f32 [n, 3, height, width], used unchanged. */
+/* Runs it over pixel_values, f32 [n, 3, height, width], as they are. */
 VITCL_STATUS vitcl_session_run_pixels(vitcl_session *session,
                                       const float *pixels, uint32_t n);
+
+/* Reads the first n pictures' part of a tensor of the last run as f32. "logits"
+ * and "features" (the classifier's input) always work if the model has them.
+ * count: elements that fit in out. VITCL_EINVAL: too few, or nothing to read.
+ * An error if the last run failed. */
+VITCL_STATUS vitcl_session_read(float *out, size_t count,
+                                vitcl_session *session, const char *name,
+                                uint32_t n);
+/* Describes tensor `index`, from 0, of those that can be read after a run: the
+ * model's outputs and what `keep` selects. VITCL_EINVAL after the last. */
+VITCL_STATUS vitcl_session_tensor(vitcl_tensor_info *out,
+                                  const vitcl_session *session, uint32_t index);
+/* Checks that a tensor is finite for picture `index` of the last run. If it is
+ * not, the error names the first weight, or else the first tensor, with NaN or
+ * infinity; finding it repeats the run. */
+VITCL_STATUS vitcl_session_check(vitcl_session *session, const char *name,
+                                 uint32_t index);
 
 /* vitcl_session_run_rgb() in two parts, so that a GPU receives the next
  * pictures while it computes: send a batch, run it, send the next one, read the
  * answers, run that one. rgb must not change until vitcl_session_run_sent() has
- * returned. On GPUs it returns when the device has its work; reading the
+ * returned. On GPUs that returns when the device has its work; reading the
  * answers waits, and returns an error of the run. On CPUs, where `overlaps` of
- * vitcl_session_info is 0, nothing is sent in advance and
+ * vitcl_session_info is 0, nothing is sent in advance, and
  * vitcl_session_run_sent() does all the work. */
 VITCL_STATUS vitcl_session_send_rgb(vitcl_session *session, const uint8_t *rgb,
                                     uint32_t n);
-/* Runs what was sent last; VITCL_EINVAL if there is nothing. */
+/* Runs what was sent last. VITCL_EINVAL: nothing was. */
 VITCL_STATUS vitcl_session_run_sent(vitcl_session *session);
 
-/* Many batches, each of which is sent while the one before is computed. */
+/* One of many batches. */
 typedef struct {
     const uint8_t *rgb; /* as for vitcl_session_run_rgb() */
     uint32_t n;         /* its pictures; 0: there is nothing to compute */
@@ -509,40 +508,24 @@ typedef vitcl_status (*vitcl_source)(void *context, vitcl_batch *batch,
 /* Takes the answers of a batch, in the order of the batches. It may call
  * vitcl_session_check() about them. */
 typedef vitcl_status (*vitcl_sink)(void *context, const vitcl_batch *batch);
-/* Runs all batches and reads the tensor `name`, of `each` numbers a picture,
- * as vitcl_session_read() does. On GPUs a batch is asked for and sent while the
- * one before is computed, which is taken while this one is; on CPUs they come
- * one by one. The first error, also of next or take, ends it and is returned.
- */
+/* Runs all batches and reads the tensor `name`, of `each` numbers a picture, as
+ * vitcl_session_read() does. On GPUs, the next batch is asked for and sent
+ * while one is computed, and the answers of the one before are taken; on CPUs
+ * they come one by one. The first error, also of next or take, ends it and is
+ * returned. */
 VITCL_STATUS vitcl_session_run_batches(vitcl_session *session, const char *name,
                                        size_t each, vitcl_source next,
                                        vitcl_sink take, void *context);
 
-/* After a run of n pictures, a backward pass from one class' logit for each,
- * for sessions with the option gradients. During it the watcher sees
- * "relevance.<i>" for each layer i, from the last to the first: attention's
- * probabilities times the logit's gradient in them, [batch, heads, tokens,
- * tokens], if `watch` selects them. */
+/* After a run of n pictures: a backward pass from one class' logit for each,
+ * labels[n]. The session needs the option gradients. The watcher sees
+ * "relevance.<i>" for each layer i, from the last to the first, if `watch`
+ * selects it: attention's probabilities times the logit's gradient in them,
+ * [batch, heads, tokens, tokens]. */
 VITCL_STATUS vitcl_session_run_gradient(vitcl_session *session,
                                         const uint32_t *labels, uint32_t n);
-/* Describes tensor `index` of those that can be read after a run: the model's
- * outputs and the tensors selected by `keep`; VITCL_EINVAL after the last. */
-VITCL_STATUS vitcl_session_tensor(vitcl_tensor_info *out,
-                                  const vitcl_session *session, uint32_t index);
-/* Reads the first n pictures' part of a tensor as f32. "logits" and "features"
- * (the classifier's input) always work if the model has them. count: elements
- * that fit in out; VITCL_EINVAL if too few. An error if the last run failed. */
-VITCL_STATUS vitcl_session_read(float *out, size_t count,
-                                vitcl_session *session, const char *name,
-                                uint32_t n);
 
-/* Checks that a tensor is finite for picture `index` of the last run. If it is
- * not, the error names the first weight, or else the first tensor, with NaN or
- * infinity; finding it repeats the run. */
-VITCL_STATUS vitcl_session_check(vitcl_session *session, const char *name,
-                                 uint32_t index);
-
-/* ---- looking at the plan ---------------------------------------------- */
+/* ---- the plan of a session -------------------------------------------- */
 
 typedef struct {
     size_t size;
@@ -551,7 +534,7 @@ typedef struct {
     double time_ms;        /* in the last run; needs `profile` */
     uint64_t memory_bytes; /* of its outputs */
 } vitcl_step_info;
-/* Describes step `index`; VITCL_EINVAL after the last. */
+/* Describes step `index`, from 0. VITCL_EINVAL after the last. */
 VITCL_STATUS vitcl_session_step(vitcl_step_info *out,
                                 const vitcl_session *session, uint32_t index);
 typedef struct {
@@ -560,41 +543,40 @@ typedef struct {
     uint64_t kernels_built, buffers_made, lookups; /* in this process so far */
     char gemm[40]; /* providers in use, most used first: "native, clblast" */
     char precision[24];
-    uint32_t
-        launches; /* of kernels in a run; a call of CLBlast counts as one */
-    uint32_t overlaps; /* 1: pictures are sent during a run,
-                          vitcl_session_send_rgb() */
+    uint32_t launches; /* of kernels in a run; one of CLBlast counts as one */
+    uint32_t overlaps; /* 1: vitcl_session_send_rgb() sends during a run */
 } vitcl_session_info;
 VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,
                                     const vitcl_session *session);
 
 /* ---- pictures in advance ---------------------------------------------- */
 
-/* Decodes and prepares pictures for `session` in `workers` processes that may
- * only read, write and exit; workers 0: one a core. Results come in the order
- * of the pushes. */
+/* Makes a loader, which decodes and prepares pictures for `session` in
+ * `workers` processes (0: one a core) that may only read, write and exit.
+ * Pictures come in the order in which they were pushed. */
 VITCL_STATUS vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
                               uint32_t workers);
-/* The loader also makes a thumbnail of each picture: the whole picture, with at
- * most `side` (1 to 1024) pixels on its longer side. session NULL: only
- * thumbnails, and vitcl_loader_next() takes NULL. */
+/* Makes one that also makes thumbnails: each is the whole picture, with at most
+ * `side` (1 to 1024) pixels on its longer side. session NULL: only thumbnails,
+ * and vitcl_loader_next() takes NULL. */
 VITCL_STATUS vitcl_loader_new_thumbnails(vitcl_loader **out,
                                          const vitcl_session *session,
                                          uint32_t workers, uint32_t side);
+/* Pushes a picture: a file, or a file's bytes, which are copied, with a name
+ * for messages (NULL: "picture"). */
 VITCL_STATUS vitcl_loader_push(vitcl_loader *loader, const char *path);
-/* Pushes a picture file's bytes, which are copied; name: for messages, NULL:
- * "picture". */
 VITCL_STATUS vitcl_loader_push_bytes(vitcl_loader *loader, const void *bytes,
                                      size_t size, const char *name);
 /* The number of pushed pictures that have not been taken yet. */
 uint32_t vitcl_loader_pending(const vitcl_loader *loader);
 /* Waits for the next picture and copies its height * width * 3 bytes to rgb. If
- * it cannot be decoded, returns that error; the next call continues with the
- * next picture. */
+ * it cannot be decoded, that error is returned, and the next call continues
+ * with the next picture. */
 VITCL_STATUS vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader);
-/* Size and time of change (ns since 1970) of the file that vitcl_loader_next()
- * has just returned, as they were when it was opened: what its path names may
- * have been replaced since. VITCL_EINVAL if it was not read from a file. */
+/* Size in bytes and time of change (ns since 1970) of the file that
+ * vitcl_loader_next() has just returned, as they were when it was opened: its
+ * path may name another file since. VITCL_EINVAL: it was not read from a
+ * file. */
 VITCL_STATUS vitcl_loader_stamp(int64_t *size, int64_t *changed_ns,
                                 const vitcl_loader *loader);
 /* The thumbnail of the picture that vitcl_loader_next() has just returned; to
@@ -603,7 +585,7 @@ VITCL_STATUS vitcl_loader_thumbnail(vitcl_image *out,
                                     const vitcl_loader *loader);
 void vitcl_loader_free(vitcl_loader *loader);
 
-/* ---- other people's formats ------------------------------------------- */
+/* ---- other libraries' checkpoints ------------------------------------- */
 
 /* Writes the checkpoint at `path` to a folder with the names and configs of
  * `to`: "timm" or "hf". dtype: "f32", "f16", "bf16", or NULL for the stored
@@ -621,11 +603,11 @@ typedef struct {
     uint64_t shape[8];
 } vitcl_shape;
 VITCL_STATUS vitcl_tensors_open(vitcl_tensors **out, const char *path);
-/* The shape of a tensor; VITCL_EINVAL if the file has no such tensor. */
+/* The shape of a tensor. VITCL_EINVAL: the file has no such tensor. */
 VITCL_STATUS vitcl_tensors_shape(vitcl_shape *out, const vitcl_tensors *t,
                                  const char *name);
-/* Reads any float type as f32; `count` must be the tensor's number of elements.
- */
+/* Reads a tensor of any float type as f32; `count` must be its number of
+ * elements. */
 VITCL_STATUS vitcl_tensors_read(float *out, const vitcl_tensors *t,
                                 const char *name, uint64_t count);
 void vitcl_tensors_free(vitcl_tensors *t);
@@ -656,12 +638,81 @@ void vitcl_rows_free(vitcl_rows *rows);
 
 /* Reports what the library does and decides, one line a call: device, caches,
  * forms that were tried, used and rejected, times, and a driver's compiler
- * output for a kernel that it rejects. For people: the texts may change. One
- * callback for the process, called from any thread, one call at a time; it must
- * not call vitcl. NULL: no callback; after the call returns, the old one is not
- * called any more. */
+ * output for a kernel that it rejects. The lines are for people, and may
+ * change. It is called from any thread, one call at a time, and must not call
+ * vitcl. */
 typedef void (*vitcl_log)(void *context, const char *line);
+/* Sets the process' one log; NULL: none. When this returns, the old one is not
+ * called any more. */
 void vitcl_log_set(vitcl_log log, void *context);
+
+/* ---- what happens in the host's process ------------------------------- */
+
+/*
+ * Shared state  All sessions of a process share what was measured, the log, and
+ *            CLBlast, which takes one call at a time. Trials and timings of
+ *            devices of one kind wait for each other, and so do two threads
+ *            that need one program of a device; no others do. A model is
+ *            locked while a session is planned. With PoCL, a session's first
+ *            run waits, launch by launch, for the other sessions of the
+ *            process, which wait for it.
+ * Trials     Some drivers' compilers crash on certain instructions. So the
+ *            library first tries them in the separate program vitcl-try, never
+ *            in the host process: whether a CPU's dot-product instructions
+ *            (bf16, f16, int8) work and are faster, and which half precision is
+ *            faster. vitcl_session_new(), the vitcl_train*() calls,
+ *            vitcl_device_peak() and vitcl_tuner_new() start one process for
+ *            each trial that is needed and has no result yet;
+ *            vitcl_device_try() and vitcl_candidate_measure() always may.
+ *            A trial fails if it crashes, exceeds its time limit
+ *            (VITCL_TRY_SECONDS; 60) or computes wrong numbers; multiply-adds
+ *            are used instead. The result is stored with the compiled
+ *            programs, for each device, driver and version, so later processes
+ *            need no trial; with VITCL_CACHE=off every process repeats it. If
+ *            vitcl-try is missing or cannot be started, nothing is tried, used
+ *            or stored; the log and vitcl_device_form() (vitcl_tune.h) say so.
+ *            The program is searched for as vitcl-decode is, with the variable
+ *            VITCL_TRY.
+ *            It is started without fork(). It inherits the environment, since
+ *            its driver must be the same, but no descriptors. Its standard
+ *            streams are /dev/null, signals are at their defaults, it leaves
+ *            no core, and it ends with the host. The host receives SIGCHLD,
+ *            and its waitpid(-1) may return this child; a host that ignores
+ *            SIGCHLD or reaps the child does no harm. A form that passed is
+ *            then compiled in the host process like any other kernel.
+ * CLBlast    "clblast", the default on GPUs, sets CLBlast's parameters of Xgemm
+ *            and of GemmRoutine in single precision for that device in the
+ *            whole process. The host's own use of CLBlast on the device gets
+ *            them, too, which may change its speed. Up to CLBlast 1.6.0, whose
+ *            cache is not thread-safe, it must not run at the same time as a
+ *            session.
+ * Variables  The library reads these, unless the program has more rights than
+ *            its user (set-user-id):
+ *              VITCL_DEVICE        see vitcl_device_open()
+ *              VITCL_CACHE=off     do not store compiled programs
+ *              XDG_CACHE_HOME, XDG_CONFIG_HOME, or else HOME
+ *                                  where programs and tuned parameters are
+ *              POCL_WORK_GROUP_SPECIALIZATION=0, POCL_KERNEL_CACHE=0
+ *                                  with one of them programs of PoCL are
+ *                                  stored, too; else PoCL stores them
+ *              VITCL_DOT=off       do not use dot-product instructions
+ *              VITCL_MMA           off: do not use a GPU's matrix units;
+ *                                  emulate: their kernels on any device, to
+ *                                  test them
+ *              VITCL_CL_DIR        read kernels from this folder
+ *              VITCL_DEVICE_CLASS  cpu or gpu: use the kernels for such
+ *                                  devices, to test them
+ *              VITCL_BUILD_FORK=1  PoCL may compile in forked processes; only
+ *                                  for programs without other threads
+ *              VITCL_THREADS       threads for pictures and searches; without
+ *                                  it, one for each core that the process may
+ *                                  use. A driver has its own variables
+ *              VITCL_DECODE, VITCL_DECODE_*   see vitcl_image_decode()
+ *              VITCL_TRY, VITCL_TRY_SECONDS   see Trials
+ *              OCL_ICD_VENDORS     to explain why there is no device
+ *            Drivers' variables that affect compilation are also read; they
+ *            are part of a stored program's key.
+ */
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /*
  * vitcl_train.h - labelled pictures, evaluation, few-shot tests and training.
  *
- * The conventions are those of vitcl.h.
+ * The contract is that of vitcl.h.
  */
 #ifndef VITCL_TRAIN_H
 #define VITCL_TRAIN_H
@@ -10,56 +10,85 @@
 extern "C" {
 #endif
 
-typedef struct vitcl_dataset vitcl_dataset; /* labelled pictures */
+/* ---- labelled pictures ------------------------------------------------ */
+
+typedef struct vitcl_dataset vitcl_dataset;
 
 /* Opens a folder of class folders, or one with the original files of CIFAR-10,
- * CIFAR-100 or MNIST; the format is detected. split: "train", "test" (for class
- * folders: the subfolder of that name); NULL: the test part of CIFAR and MNIST;
- * test/, val/ or validation/ of a folder that has class folders there;
- * otherwise the class folders themselves. Folders in a class folder belong to
- * the class. A picture is a file whose ending says so; hidden files are left
- * out, and of several names of one file (links) all but the first. One file in
- * two classes is VITCL_EINVAL. */
+ * CIFAR-100 or MNIST; the format is detected. split: "train" or "test", of
+ * class folders the subfolder of that name. NULL: the test part of CIFAR and
+ * MNIST; test/, val/ or validation/ of a folder that has class folders there;
+ * otherwise the class folders themselves.
+ * Folders in a class folder belong to the class. A picture is a file whose
+ * ending says so, or whose first bytes are those of a picture where it has no
+ * such ending. Hidden files are left out, and of several names of one file
+ * (links) all but the first. VITCL_EINVAL: one file is in two classes;
+ * VITCL_EIO: the folder cannot be read. */
 VITCL_STATUS vitcl_dataset_open(vitcl_dataset **out, const char *path,
                                 const char *split);
-/* The same, and links to folders are read like folders, but for those to a
- * folder above. */
+/* The same, but links to folders are read, too, except those to a folder
+ * above. */
 VITCL_STATUS vitcl_dataset_open_links(vitcl_dataset **out, const char *path,
                                       const char *split);
-void vitcl_dataset_free(vitcl_dataset *dataset);
-/* For dataset NULL these return 0 or NULL, and so for a class out of range. */
+/* How many pictures and classes, a class's name, and the format: "folders",
+ * "cifar10", "cifar100" or "mnist". For dataset NULL, or a class that is not
+ * there: 0 or NULL. */
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset);
 uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset);
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index);
 const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
-/* A line for a user, if anything was left out: "photos: 17 pictures in 2
- * classes, 2 skipped, 1 hidden"; else NULL. */
+/* NULL, or a line for a user where something was left out: "photos: 17 pictures
+ * in 2 classes, 2 skipped, 1 hidden". */
 const char *vitcl_dataset_note(const vitcl_dataset *dataset);
 
-/* How many pictures of `dataset` are also in `other`: the same file, or one of
- * the same bytes. *name: one of them, or NULL; valid as long as the dataset.
- * Bytes are compared while there are at most 20000 files to read. Of pictures
- * that are not files: 0. */
+/* *out: how many pictures of `dataset` are in `other`, too, as the same file or
+ * one of the same bytes. *name: one of them, or NULL; valid as long as the
+ * dataset. Bytes are compared if there are at most 20000 files to read.
+ * Pictures that are not files are not counted. */
 VITCL_STATUS vitcl_dataset_shared(uint32_t *out, const char **name,
                                   const vitcl_dataset *dataset,
                                   const vitcl_dataset *other);
 
-/* From now on this dataset's classes are matched with others by number, not by
- * name. If all names are numbers ("0007"), those are used; otherwise positions,
- * and both sides must have equally many classes. */
+/* From now on, this dataset's classes are matched with others by number, and
+ * not by name. If all names are numbers ("0007"), those are used; otherwise
+ * positions, and both sides must have equally many classes. */
 VITCL_STATUS vitcl_dataset_use_numbers(vitcl_dataset *dataset);
 
-/* Pictures that cannot be decoded are left out of scores. From now on `report`
- * (NULL: nobody) is called with a line about each that is met; with strict it
- * ends the call as an error instead. */
+/* Says what happens from now on with pictures that cannot be decoded. strict 0:
+ * they are left out of scores, and `report`, if it is not NULL, gets a line
+ * about each. strict 1: the first one ends the call with its error. */
 VITCL_STATUS vitcl_dataset_set_strict(vitcl_dataset *dataset, int strict,
                                       vitcl_log report, void *context);
+
+/* Adds several correct classes a picture, as in ImageNet's ReaL labels (arXiv
+ * 2006.07159). path: a JSON file. It is real.json's list of lists, in the order
+ * of ILSVRC2012_val_00000001 .. (pictures must have such names; if they are not
+ * files, in the order of the dataset), or an object {picture's name: list}. A
+ * class is a number, which is the model's index, or a name, which is matched
+ * with the model's names. An empty list: the picture is not scored; with
+ * VITCL_ANY_CLASSES, it has none of the classes. With VITCL_NUMBERS a list has
+ * the right numbers. VITCL_ECORRUPT: the file is something else; VITCL_EINVAL:
+ * it and the dataset do not fit. */
+VITCL_STATUS vitcl_dataset_add_labels(vitcl_dataset *dataset, const char *path);
+
+/* Writes the model's class for each class of the dataset, as vitcl_evaluate()
+ * matches them: out[vitcl_dataset_classes()]. */
+VITCL_STATUS vitcl_dataset_match(uint32_t *out, const vitcl_dataset *dataset,
+                                 const vitcl_model *model);
+
+/* Writes a text of 64 hexadecimal digits. It is equal for datasets of the same
+ * names, sizes and labels in the same order, whose parts may be added up
+ * (vitcl_evaluate_part()). The pictures are not read. */
+VITCL_STATUS vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset);
+
+void vitcl_dataset_free(vitcl_dataset *dataset);
+
+/* ---- evaluation ------------------------------------------------------- */
 
 typedef struct {
     size_t size;
     uint32_t pictures; /* scored */
-    uint32_t
-        failed; /* could not be decoded; not counted in the other members */
+    uint32_t failed;   /* could not be decoded; counted in no other member */
     double top1, top5; /* shares of `pictures`, 0 to 1 */
     /* With vitcl_dataset_add_labels(): pictures with labels, and the share of
      * them whose best class is one of their labels. */
@@ -74,42 +103,29 @@ typedef struct {
     double average_precision, squared_error;
 } vitcl_scores;
 
-/* Adds several correct classes per picture, as in ImageNet's ReaL labels (arXiv
- * 2006.07159). The JSON file is real.json's list of lists, in the order of
- * ILSVRC2012_val_00000001 .. (pictures must have such names; if they are not
- * files: in the order of the dataset), or an object {picture's name: list}. A
- * class is a number, which is the model's index, or a name, which is matched
- * with the model's names. An empty list: not scored; with VITCL_ANY_CLASSES:
- * none of the classes. With VITCL_NUMBERS a list has the right numbers. */
-VITCL_STATUS vitcl_dataset_add_labels(vitcl_dataset *dataset, const char *path);
-
-/* Classifies the whole dataset. A class of the dataset is the model's class
- * with that label, else with that name; a class that the model lacks is an
- * error, unless vitcl_dataset_use_numbers() was called. confusion: NULL, or
- * counts [dataset's classes * model's classes]; row: the true class, column:
- * the answer. With VITCL_ANY_CLASSES pictures of a class that the model lacks
- * have none, and with VITCL_NUMBERS the dataset's classes are numbers, the
- * right answers; confusion must be NULL. */
+/* Classifies all pictures of a dataset and scores the answers. A class of the
+ * dataset is the model's class with that label, else with that name. One that
+ * the model lacks is VITCL_EINVAL, unless vitcl_dataset_use_numbers() was
+ * called. confusion: NULL, or counts [dataset's classes, model's classes]; row:
+ * the true class, column: the answer. progress: NULL, or called with pictures.
+ * With VITCL_ANY_CLASSES, pictures of a class that the model lacks have none.
+ * With VITCL_NUMBERS, the dataset's classes are numbers, the right answers.
+ * With both, confusion must be NULL. */
 VITCL_STATUS vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_session *session,
                             const vitcl_dataset *dataset,
                             vitcl_progress progress, void *context);
-/* The same for the pictures part - 1, part - 1 + parts, .. of the dataset only.
- * The counts of all parts add up to those of vitcl_evaluate(). Several threads
- * may use one dataset, each with its own session. */
+/* The same for a part of the dataset, from 1 to `parts`: the pictures part - 1,
+ * part - 1 + parts and so on. The counts of all parts add up to those of
+ * vitcl_evaluate(). Several threads may use one dataset, each with a session of
+ * its own. */
 VITCL_STATUS vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
                                  vitcl_session *session,
                                  const vitcl_dataset *dataset, uint32_t part,
                                  uint32_t parts, vitcl_progress progress,
                                  void *context);
-/* Parts may be added up if the identities of their datasets are equal: the same
- * names, sizes and labels, in the same order. The pictures are not read. */
-VITCL_STATUS vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset);
 
-/* out[vitcl_dataset_classes()]: the model's class that each class of the
- * dataset is for vitcl_evaluate(). */
-VITCL_STATUS vitcl_dataset_match(uint32_t *out, const vitcl_dataset *dataset,
-                                 const vitcl_model *model);
+/* ---- few-shot tests --------------------------------------------------- */
 
 typedef struct {
     uint32_t shots;
@@ -118,12 +134,13 @@ typedef struct {
                         in all choices; left out */
 } vitcl_fewshot_score;
 
-/* Few-shot linear evaluation as in arXiv 2010.11929: ridge regression (l2 1024)
- * in closed form from frozen features of `shots` training pictures per class to
- * targets -1 and 1; then accuracy on `test`. The classes of `test` are matched
- * with the training classes by name; all must exist. scores[n]: set shots
- * before the call; mean, sd and failed are filled in. The choice of pictures
- * depends only on random_state and the number of the try. */
+/* Scores features by few-shot linear evaluation, as in arXiv 2010.11929: ridge
+ * regression (l2 1024) in closed form from frozen features of `shots` training
+ * pictures a class to targets -1 and 1; then the accuracy on `test`. The
+ * classes of `test` are matched with the training classes by name; all must
+ * exist. scores[n]: set shots before the call; mean, sd and failed are filled
+ * in. The choice of pictures depends only on random_state and the number of the
+ * try. */
 VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
                            uint32_t tries, uint64_t random_state,
                            vitcl_session *session, const vitcl_dataset *train,
@@ -132,7 +149,7 @@ VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
 
 /* ---- training --------------------------------------------------------- */
 
-/* A batch as its step gets it. Pointers are valid until the return. */
+/* A batch as its step gets it. The pointers are valid until the return. */
 typedef struct {
     size_t size;
     uint64_t step; /* from 1 */
@@ -251,11 +268,12 @@ typedef struct {
     const char *pixels;
 } vitcl_train_options;
 
-/* The rank of this process under mpirun, from 0, of *ranks (may be NULL);
- * without it 0 of 1. */
+/* The rank of this process under mpirun, from 0, of *ranks; without mpirun 0 of
+ * 1. ranks may be NULL. */
 uint32_t vitcl_train_rank(uint32_t *ranks);
 
-/* Can a training begin with this preset? VITCL_EINVAL: it is unknown. */
+/* VITCL_OK: a training can begin with this preset; VITCL_EINVAL: it is unknown.
+ */
 VITCL_STATUS vitcl_preset_check(const char *preset);
 
 typedef struct {
@@ -280,13 +298,15 @@ typedef struct {
     int best;  /* this epoch is the best so far: best/ was written */
     int early; /* the training ends here, because patience is at its end */
 } vitcl_train_event;
-/* Called after every step; e->size is the library's. A return value other than
+/* Called after every step; its size is the library's. A return value other than
  * 0 saves a checkpoint and ends the training. */
-typedef int (*vitcl_train_report)(void *context, const vitcl_train_event *e);
+typedef int (*vitcl_train_report)(void *context,
+                                  const vitcl_train_event *event);
 
-/* *out: the last step's event; out->step < out->steps: `report` or patience
- * (out->early) ended the training. A resumed training gives the same bits as
- * one that was never interrupted. */
+/* Trains a model and writes it to options->output. *out: the last step's event.
+ * If out->step < out->steps, `report` or patience (out->early) ended the
+ * training. A resumed training gives the same bits as one that was never
+ * interrupted. */
 VITCL_STATUS vitcl_train(vitcl_train_event *out, vitcl_device *device,
                          const vitcl_train_options *options,
                          vitcl_train_report report, void *context);
