@@ -1,0 +1,62 @@
+#!/bin/sh
+# abi.sh ROOT LIBRARY CC - a program that was linked with the last release runs
+# with this library.
+#
+# `symbols` has what the last release exports, below its SONAME. With the same
+# SONAME, none of them may be gone, and what is new belongs in a node of its own
+# in tools/vitcl.map. Where abidiff (libabigail) is installed and a tag vX of the
+# same SONAME is there, the types are compared, too.
+#   abi.sh ROOT LIBRARY CC --write   writes `symbols`, for a release
+set -eu
+root=$1 library=$2 cc=$3
+list=$root/tests/release/symbols
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+fail() { echo "abi.sh: $*" >&2; exit 1; }
+
+soname() { readelf -d "$1" | sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p'; }
+{
+    soname "$library"
+    nm -D --defined-only "$library" | awk '{print $NF}' | grep '^vitcl_' | LC_ALL=C sort
+} >"$dir/now"
+[ "${4-}" != --write ] || { cp "$dir/now" "$list"; exit; }
+
+old=$(head -n 1 "$list") new=$(head -n 1 "$dir/now")
+[ "$old" = "$new" ] || { echo "$new comes after $old: nothing to compare"; exit 0; }
+if LC_ALL=C comm -23 "$list" "$dir/now" | grep .; then
+    fail "the symbols above are gone: raise the SOVERSION"
+fi
+nodes=$(sed -n 's/.*@@//p' "$list" | sort -u | paste -sd'|')
+if LC_ALL=C comm -13 "$list" "$dir/now" | grep -E "@@($nodes)\$"; then
+    fail "the symbols above are new: give them a node of their version in tools/vitcl.map"
+fi
+echo "$new has all $(($(wc -l <"$list") - 1)) symbols of its last release"
+
+tag=$(git -C "$root" describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || tag=
+if [ -z "$tag" ]; then
+    echo "no tag of a release is there: the types are not compared"
+    exit 0
+fi
+command -v abidiff >/dev/null || { echo "no abidiff here: the types of $tag are not compared"; exit 0; }
+build() { # FOLDER: the library with its types
+    if ! { cmake -S "$dir/$1" -B "$dir/$1/build" -DCMAKE_C_COMPILER="$cc" -DBUILD_TESTING=OFF \
+        -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-g -DVITCL_HARDEN=OFF &&
+        cmake --build "$dir/$1/build" --target vitcl -j 2; } >"$dir/log" 2>&1; then
+        cat "$dir/log"
+        fail "no build of $1"
+    fi
+}
+mkdir "$dir/last" "$dir/here"
+git -C "$root" archive "$tag" | tar -x -C "$dir/last"
+for name in CMakeLists.txt cl host include models tools README.md LICENSE; do
+    cp -R "$root/$name" "$dir/here/$name"
+done
+build last
+[ "$(soname "$dir/last/build/libvitcl.so")" = "$new" ] || { echo "$tag has another SONAME"; exit 0; }
+build here
+code=0
+abidiff --headers-dir1 "$dir/last/include" --headers-dir2 "$dir/here/include" \
+    "$dir/last/build/libvitcl.so" "$dir/here/build/libvitcl.so" >"$dir/report" || code=$?
+cat "$dir/report"
+[ $((code & 11)) = 0 ] || fail "abidiff finds what a program of $tag would not stand" # not 4: members at the end
+echo "the types are those of $tag"
