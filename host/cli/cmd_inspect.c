@@ -1,9 +1,7 @@
 /*
  * cmd_inspect.c - shows what a model looks at: figures of the model's weights,
- * and of each picture's attention and tokens.
- *
- * A layer's probabilities are shown during the run and not kept, so memory
- * holds those of one layer.
+ * and of each picture's attention and tokens. A layer's probabilities are shown
+ * during the run and not kept, so memory holds those of one layer.
  */
 #include "cli/inspect/inspect.h"
 #include "cli/pictures/pictures.h"
