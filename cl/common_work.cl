@@ -5,10 +5,11 @@
  *             (PER=1 on GPUs, many on CPUs), from block_begin(n) up to, not
  *             including, block_end(n), of row block_row(n).
  * Items       Kernels with a work-item for each of n elements of a row:
- * item_x(n) of row item_y(n). The last ones have none: item_x(n) >= n. With
- * FLAT (GPUs) all rows are in dimension 0, because a CUDA device has at most
- * 65535 work-groups in the others. A row has whole work-groups of WG, or, if it
- * is short, a power of 2 of work-items, and a work-group has several rows.
+ *             item_x(n) of row item_y(n). The last ones have none:
+ *             item_x(n) >= n. With FLAT (GPUs) all rows are in dimension 0,
+ *             because a CUDA device has at most 65535 work-groups in the
+ *             others. A row has whole work-groups of WG, or, if it is short, a
+ *             power of 2 of work-items, and a work-group has several rows.
  * Tiles       VT_EACH_TILE(id, taken, tiles): work-groups of one work-item, one
  *             for each core, process tiles 0 to tiles - 1. Each group has a
  *             share of adjacent tiles, takes them one by one, and then helps

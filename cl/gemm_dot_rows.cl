@@ -20,8 +20,7 @@
 #ifndef TOP
 #define TOP 127
 #endif
-/* Bytes of A are unsigned; with this bit turned they are 128 less and signed.
- */
+/* Bytes of A are unsigned; with this bit turned they are signed, 128 less. */
 #define SIGN (DOT == SDOT || DOT == SMMLA ? 128 : 0)
 
 /* V bytes or, with VPMADDWD, shorts are stored as words: PoCL stores bytes and
@@ -100,8 +99,7 @@ static inline float largest(floatv v)
     (norm ? vt_normalised(VT_LOAD(XT, x, k), mean[r], rstd[r], gamma, beta, k) \
           : VT_LOAD(XT, x, k))
 
-/* Each step is done for a block of rows, because it waits for the one before.
- */
+/* Each step is done for a block of rows, as it waits for the one before. */
 static inline INLINED void round_rows(ROW_ARGS, const bool norm)
 {
     const int KW = VT_WORDS(K), rows = min(M - m0, BLOCK_ROWS);

@@ -31,8 +31,8 @@
  *           multiple of TK), with the last arguments sums and k_first; SPLIT;
  *           XT BT YT: how A, B and C are stored (f32, f16, bf16).
  * Numerics  Sums are f32. One chain of fma() over ascending k for each element
- * and part, from 0, and the parts added in their order: the bits depend on K
- *           and TERMS alone. (Zeros added beyond K change nothing.)
+ *           and part, from 0, and the parts added in their order: the bits
+ *           depend on K and TERMS alone. (Zeros added beyond K change nothing.)
  * Host      host/gemm/tile.c
  * Test      tests/ops/test_gemm.c, test_gemm_parts.c
  */

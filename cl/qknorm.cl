@@ -92,8 +92,7 @@ kernel void qknorm_grad_x(global float *restrict dx,
     }
 }
 
-/* What channel d gets from the heads `from`, from + step, ..: (dgamma, dbeta).
- */
+/* What channel d gets from heads `from`, from + step, ..: (dgamma, dbeta). */
 static inline float2 share_of(global const float *restrict dout,
                               global const float *restrict qkv,
                               global const float *restrict stat, int N, int H,

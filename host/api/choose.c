@@ -77,8 +77,7 @@ int vitcl_device_choosable(void)
     return n > 1;
 }
 
-/* "devices 0:0 NAME, DRIVER; 1:0 ...: " and then the plans. False: too long.
- */
+/* "devices 0:0 NAME, DRIVER; 1:0 ...: ", then the plans. False: too long. */
 static bool name_devices(char out[VT_CHOICE], const device_time *d, size_t n)
 {
     size_t used = (size_t)snprintf(out, VT_CHOICE, BEGIN);

@@ -63,8 +63,7 @@ done:
     return st;
 }
 
-/* A step's name: "linear with blocks.0.mlp.fc1.weight", or its output's name.
- */
+/* A step's name: "linear with blocks.0.mlp.fc1.weight", or its output's. */
 static void name_step(char *out, size_t size, const vt_plan *p,
                       const vt_step *step)
 {
@@ -80,8 +79,7 @@ static void name_step(char *out, size_t size, const vt_plan *p,
         snprintf(out, size, "%s with %s", step->op->name, in->name);
 }
 
-/* Reads the picture's part of a step's output; room: at least the whole output.
- */
+/* Reads the picture's part of a step's output; room: at least for all of it. */
 static vitcl_status look_at_step(float *bad, vitcl_session *s, vt_val v,
                                  uint32_t index, float *room)
 {

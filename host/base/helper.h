@@ -23,8 +23,7 @@
 vitcl_status vt_helper_find(char *out, size_t room, const char *name,
                             const char *variable, const char *purpose);
 /* Loads such a module and finds the struct `symbol`, which begins with vitcl's
- * version. It stays loaded. fails: for the message, "figures cannot be drawn".
- */
+ * version. It stays loaded. fails: of the message: "figures cannot be drawn" */
 vitcl_status vt_module_load(const void **out, const char *name,
                             const char *variable, const char *purpose,
                             const char *symbol, const char *fails);

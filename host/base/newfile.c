@@ -36,8 +36,7 @@ static size_t folder_length(const char *path)
 }
 
 /* As fs.protected_symlinks has it, which the kernel checks for open() alone:
- * in a folder like /tmp, only the links of its owner and our own are followed.
- */
+ * in a folder like /tmp, only links of its owner and our own are followed. */
 static bool may_follow(const char *path)
 {
     const size_t n = folder_length(path);

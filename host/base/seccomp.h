@@ -81,8 +81,7 @@
         TIME64 MAPPING, MAPS(mprotect)
 
 /* Gives up all privileges and begins the filter. False: the kernel has no
- * seccomp, or its use is forbidden; under a sanitizer, true without a filter.
- */
+ * seccomp, or its use is forbidden. Under a sanitizer: true, no filter. */
 static inline bool vt_lock_up(const struct sock_filter *filter, size_t n)
 {
     struct sock_fprog program = {(unsigned short)n,

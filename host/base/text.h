@@ -13,8 +13,7 @@ typedef struct vt_text {
     size_t size;
 } vt_text;
 vitcl_status vt_text_open(vt_text *out);
-/* Ends the text: *out is its string, to be freed; on failure nothing is left.
- */
+/* Ends the text: *out is its string, to be freed. A failure leaves nothing. */
 vitcl_status vt_text_take(char **out, vt_text *t);
 
 #endif

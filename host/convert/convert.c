@@ -240,8 +240,7 @@ done:
     return st;
 }
 
-/* ---- a folder beside the result, which is moved when all of it is right ----
- */
+/* ---- a folder beside the result, which is moved when all is right ---- */
 
 static const char *const names[] = {"model.safetensors", "config.json",
                                     "preprocessor_config.json",

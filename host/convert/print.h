@@ -9,8 +9,7 @@
 
 /* Each writes "  \"key\": value,\n". */
 void vt_put_text(FILE *f, const char *key, const char *value);
-/* Enough digits to read the same float again; the first as few as that takes.
- */
+/* Enough digits to read the same float again; the first with the fewest. */
 void vt_put_float(FILE *f, const char *key, float v);
 void vt_put_three(FILE *f, const char *key, const float v[3]);
 /* One number if both sides are equal. */

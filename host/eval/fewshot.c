@@ -61,8 +61,7 @@ static double dot(const double *a, const double *b, size_t n)
     return s;
 }
 
-/* a[n,n] (lower half) -> its Cholesky factor; false if not positive definite.
- */
+/* a[n,n] (lower half) -> its Cholesky factor; false: not positive definite. */
 static int factor(double *a, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -19,8 +19,7 @@ const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d);
 /* Sets buffers from argument 0 on, and then ints. */
 vitcl_status vt_gemm_arguments(vt_kernel *k, vt_buf *const *bufs, unsigned n,
                                const int *ints, unsigned m);
-/* The same with the six buffers of a product: C, a, b, bias, scale, residual.
- */
+/* The same with a product's six buffers: C, a, b, bias, scale, residual. */
 vitcl_status vt_gemm_operands(vt_kernel *k, const vt_gemm *g, vt_buf *a,
                               vt_buf *b, const int *ints, unsigned m);
 /* The same behind "-DTYPE=.. -DCT=..", the product's type and C's. */

@@ -29,9 +29,8 @@
 #include <unistd.h>
 
 enum { AHEAD = 32 }; /* orders in addition to two per worker */
-#define RELEASED                                                               \
-    ((uint64_t)16 << 20) /* larger slots are released after use                \
-                          */
+/* larger slots are released after use */
+#define RELEASED ((uint64_t)16 << 20)
 
 /* side: of thumbnails; 0: none. */
 static vitcl_status make(vt_decoder_pool **out, const vt_preprocess *how,

@@ -110,9 +110,7 @@ typedef struct axis {
     uint32_t in, out;
 } axis;
 
-/* The weights of output i, whose sum is 1; returns their number, at most
- * `room`.
- */
+/* The weights of output i, whose sum is 1. Returns how many: at most `room`. */
 static uint32_t weights(double *w, uint32_t *first, const axis *a, uint32_t i,
                         size_t room)
 {
@@ -354,8 +352,7 @@ static bool is_across_first(const axis *ax, const axis *ay)
            !(less_high > 0 && less_high > less_wide * 2);
 }
 
-/* A pass that would not change the size is skipped, as in Pillow and PyTorch.
- */
+/* A pass that would not change the size is skipped, as in Pillow, PyTorch. */
 static vitcl_status two_passes(vt_picture *out, const vt_picture *in,
                                const axis *ax, const axis *ay, uint32_t x0,
                                uint32_t y0)

@@ -51,8 +51,7 @@ vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers)
         l.workers = vt_cores();
     l.workers = VT_MIN(l.workers, (unsigned)VT_WORKERS_MAX);
     all = mib << 20;
-    /* CMYK of many scans: eight bytes per pixel, the picture, its rotated copy
-     */
+    /* CMYK of many scans: 8 bytes per pixel, the picture, its rotated copy */
     most = l.pixels * 15 + BASE;
     l.each = VT_MIN(all / l.workers, most);
     if (l.workers > 1 && l.each < most) {

@@ -169,8 +169,7 @@ static size_t row_bytes(const vt_vectors *v)
     return v->count * (v->half ? 2 : 4);
 }
 
-/* The bytes of a safetensors file with `rows` rows and so many of their paths.
- */
+/* The bytes of a safetensors file with `rows` rows and so many paths. */
 static uint64_t whole_size(const vt_vectors *v, uint64_t rows, size_t paths)
 {
     const uint64_t blocks = rows / v->block + (rows % v->block != 0);

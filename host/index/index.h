@@ -142,9 +142,9 @@ vitcl_status vt_index_nearest(vt_hit *hits, uint32_t *found, const vt_index *x,
 /* ---- pairs (pairs.c) ---- */
 
 /* Compares all pairs of rows but those to omit (NULL: none) on a device.
- * near_row[i]: the other row of the largest
- * cosine of row i, and group[i]: the first row of the group of rows that pairs
- * with at least `least` connect. A row without a pair is its own. */
+ * near_row[i]: the other row of the largest cosine of row i, and group[i]: the
+ * first row of the group of rows that pairs with at least `least` connect. A
+ * row without a pair is its own. */
 typedef struct vt_pairs {
     uint64_t *group, *near_row;
     float *cosine; /* with near_row */

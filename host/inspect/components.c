@@ -30,8 +30,8 @@ typedef struct work {
     int *order;           /* of them, by falling eigenvalue */
     double total;         /* trace of C */
     int look;             /* the step after which residuals are looked at */
-    bool again, complete; /* did directions run out? Has the rest no variance?
-                           */
+    bool again;           /* did directions run out? */
+    bool complete;        /* has the rest no variance? */
 } work;
 
 static double dot(const double *a, const double *b, int n)
@@ -136,8 +136,7 @@ static void rotate(double *a, double *u, int n, int p, int q)
     }
 }
 
-/* Eigenvalues to the diagonal of small[n][n], eigenvectors to turn's columns.
- */
+/* Eigenvalues to small[n][n]'s diagonal, eigenvectors to turn's columns. */
 static void diagonalise(work *w, int n)
 {
     double *a = w->small, largest = 0;

@@ -4,9 +4,9 @@
  * A file's name is the SHA-256 of everything that affects the build. The file
  * holds that hash again, then the length and the SHA-256 of the driver's
  * binary; or only the hash of a file that has this program and others (join.c).
- * It is written atomically (temporary name, rename), so processes
- * need no locks. If anything is wrong with it, the program is silently built
- * from source.
+ * It is written atomically (temporary name, rename), so processes need no
+ * locks. If anything is wrong with it, the program is silently built from
+ * source.
  *
  * The folder's size is limited (evict.c): a load marks a file as used, and the
  * first save of a process removes files that are no longer used.

@@ -36,8 +36,7 @@ static int by_use(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* 64 hex digits and one of the endings; a temporary name adds a process number.
- */
+/* 64 hex digits and one of the endings; a temporary name adds a process id. */
 static bool is_ours(const char *name, bool *temporary)
 {
     static const char *const ends[] = {".bin", ".choice", ".pictures"};

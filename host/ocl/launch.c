@@ -169,8 +169,7 @@ static vitcl_status reset_counters(vt_queue *q, vt_kernel *k)
 }
 
 /* What CUDA refuses with a code that names no cause. Only for groups of more
- * than one work-item: the others are for processors, which have no such limit.
- */
+ * than one work-item: others are for processors, which have no such limit. */
 static vitcl_status check_size(vt_kernel *k)
 {
     const size_t most = 65535; /* CUDA's, in dimensions 1 and 2 */

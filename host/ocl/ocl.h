@@ -125,8 +125,7 @@ void vt_buf_large_pages(vt_buf *b);
 vt_buf *vt_buf_ref(vt_buf *b);
 size_t vt_buf_size(const vt_buf *b);
 void vt_buf_free(vt_buf *b);
-/* Is its address on the device a multiple of `bytes`, at most vt_dev_align()?
- */
+/* Is its address on the device a multiple of `bytes` <= vt_dev_align()? */
 bool vt_buf_aligned(const vt_buf *b, size_t bytes);
 /* Blocking: the host memory may be reused on return. */
 vitcl_status vt_buf_write(vt_queue *q, vt_buf *b, size_t offset,

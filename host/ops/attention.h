@@ -8,8 +8,7 @@
 
 /* In self-attention q and kv are the same value. bias: or none. */
 enum { IN_Q, IN_KV, IN_BIAS };
-/* I_LAYER: the number of the layer whose relevance is wanted, from 1; 0: none
- */
+/* I_LAYER: number of the layer whose relevance is wanted, from 1; 0: none */
 /* I_TO, I_WIDE: as in vt_attention_args */
 enum { I_HEADS, I_SELF, I_LAYER, I_TO, I_WIDE };
 enum { F_SCALE };
@@ -57,8 +56,7 @@ typedef struct vt_attention_tiles {
     size_t rows, items, each;
     char defines[160];
 } vt_attention_tiles;
-/* The gradients on the matrix unit, of f32 rows that vectors of four can read.
- */
+/* Gradients on the matrix unit, of f32 rows that vectors of four can read. */
 bool vt_attention_grad_mma_takes(vt_plan *p, const vt_step *s,
                                  const vt_attention_sizes *z);
 void vt_attention_grad_mma(vt_attention_tiles *t, vt_plan *p, vt_step *s,

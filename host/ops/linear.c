@@ -216,8 +216,7 @@ static double macs(const vt_plan *p, const vt_step *s)
 }
 
 /* ---- dx[M,K] = dy[M,N] w[N,K] ----
- * With a derivative, x is act(z) and out is dz: the product times act'(z).
- */
+ * With a derivative, x is act(z) and out is dz: the product times act'(z). */
 
 static vt_gemm_desc x_desc(const vt_plan *p, const vt_step *s)
 {

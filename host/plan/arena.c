@@ -70,8 +70,7 @@ size_t vt_arena_limit(const vt_plan *p)
 }
 
 /* Finds the place of all[i] among those before it. In the last segment, and
- * where it is alone, a value may exceed the limit: that is for others to see.
- */
+ * where it is alone, a value may exceed the limit: others see to that. */
 static void settle(place *all, size_t i, place **live, size_t limit)
 {
     place *own = &all[i];

@@ -16,10 +16,8 @@
 #define SMALL 11.0
 #define PAD 12.0
 #define GAP 8.0
-#define BAR 16.0 /* width of the colour bar */
-#define SIDE                                                                   \
-    384.0          /* longer side of one of at most two photographs, at least  \
-                    */
+#define BAR 16.0   /* width of the colour bar */
+#define SIDE 384.0 /* longer side of one of at most two photographs, at least */
 #define PAGE 960.0 /* width of more tiles together */
 #define LEAST 96.0 /* of one with a photograph */
 #define COVER 0.65 /* how much of a map covers the photograph */

@@ -32,8 +32,7 @@ static void arm_name(char out[VT_RUN_NAME], int arm, int i)
 }
 
 /* At least a picture a class. Few pictures are repeated more often, but not so
- * often as to make for the same number of steps: they are soon known by heart.
- */
+ * often as to make for as many steps: they are soon known by heart. */
 static vt_run like(const vt_experiment *e, int arm, int i)
 {
     const uint32_t few = 100 / percents[i];

@@ -81,8 +81,7 @@ static double compute_at(const point *f, int n, double y)
 }
 
 /* How many times the compute of front a front b needs for equal accuracy: the
- * geometric mean over the points of both; 0: no accuracy is reached by both.
- */
+ * geometric mean over the points of both; 0: no accuracy is reached by both. */
 static double factor(const point *a, int na, const point *b, int nb)
 {
     double sum = 0;

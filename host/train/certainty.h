@@ -19,8 +19,7 @@
 vitcl_status vt_certainty_fit(vt_certainty *out, const float *logits,
                               const uint32_t *label, const double *detail,
                               size_t n, uint32_t classes);
-/* Writes them into the folder's config.json, instead of those that are there.
- */
+/* Writes them into the folder's config.json, in place of those there. */
 vitcl_status vt_certainty_write(const char *folder, const vt_certainty *c);
 
 /* The logits and detail of held-out pictures, one after the other. */

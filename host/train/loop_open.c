@@ -95,8 +95,7 @@ static vitcl_status check_data(const vt_loop *l)
     return st;
 }
 
-/* A trained parameter must be a tensor of the file, or it could not be saved.
- */
+/* A trained parameter must be a tensor of the file, or it cannot be saved. */
 static vitcl_status check_parameters(const vt_loop *l)
 {
     for (size_t i = 0; i < vt_trainer_parameters(l->trainer); i++) {

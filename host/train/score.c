@@ -251,8 +251,7 @@ done:
     return st;
 }
 
-/* Adds up a round, picture by picture: the same bits with any number of ranks.
- */
+/* Adds up a round, picture by picture: the same bits for any count of ranks. */
 static vitcl_status add_round(vt_tally *sum, scoring *s, size_t first)
 {
     vitcl_status st;

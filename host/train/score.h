@@ -50,8 +50,8 @@ typedef struct vt_held_out {
     void *context;
 } vt_held_out;
 /* Scores these pictures; all ranks get the sums. VITCL_ESTOPPED where rank 0's
- * progress() ends it. In both cases
- * the trainer is as before afterwards, bit by bit. */
+ * progress() ends it. In both cases the trainer is as before afterwards, bit by
+ * bit. */
 vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
                                const vt_held_out *h);
 

@@ -108,8 +108,7 @@ done:
     return st;
 }
 
-/* Of a last slice, which completes every subtree: sum[0] becomes the batch's.
- */
+/* Of a last slice, which completes all subtrees: sum[0] becomes the batch's. */
 static vitcl_status sum_bucket(void *context, size_t k)
 {
     const vt_slices *s = context;

@@ -69,8 +69,7 @@ int vt_trainer_classes(const vt_trainer *t);
 /* Rows of targets and logits per picture: 1, or its patches. */
 int vt_trainer_rows(const vt_trainer *t);
 
-/* Masked: the patches of the next batch; source[B,N] as in vt_mask_patches().
- */
+/* Masked: patches of the next batch; source[B,N] as in vt_mask_patches(). */
 vitcl_status vt_trainer_corrupt(vt_trainer *t, const int32_t *source);
 /* pixels[B,3,H,W], targets[B,K] (rows sum to 1; masked: [B,N,K], rows of zeros
  * for patches that are not predicted; a row of zeros has no weight) -> the

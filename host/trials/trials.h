@@ -9,8 +9,7 @@
  * device is then for trials. */
 vitcl_status vt_trial_dot(const char **verdict, vt_dev *dev,
                           const char *instruction);
-/* Is a matrix unit's product "right" or "wrong"? The device is then for trials.
- */
+/* Is a matrix unit's product "right" or "wrong"? The device is for trials. */
 vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
                            const char *instruction, vt_dtype type);
 /* The same of a training's three products in bf16. */

@@ -46,8 +46,7 @@ Test(counts, presets)
     }
 }
 
-/* Other names than "vit-b/16"; parameters as timm.create_model() counts them.
- */
+/* Other names than "vit-b/16"; parameters as timm.create_model() counts. */
 Test(counts, names_of_timm_and_the_paper)
 {
     static const struct {

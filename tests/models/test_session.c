@@ -518,8 +518,7 @@ Test(session, instructions_are_tried_once)
     cr_expect_eq(vitcl_device_untried(NULL, VITCL_INT8), 0);
 }
 
-/* A provider that cannot do what is asked is refused; the one in use is named.
- */
+/* A provider that cannot do what is asked is refused; the used one is named. */
 Test(session, unusable_providers_are_refused)
 {
     static const struct {

@@ -146,9 +146,9 @@ static void check_gpu(const char *name, vitcl_precision precision)
     vitcl_device_free(device);
 }
 
-/* In f32: one case, another at each commit. Not the
- * hybrid: one value before a ReLU is so near to 0 that the order of a sum gives
- * its sign, and with it 0.001 of a gradient. */
+/* In f32: one case, another at each commit. Not the hybrid: one value before a
+ * ReLU is so near to 0 that the order of a sum gives its sign, and with it
+ * 0.001 of a gradient. */
 Test(train, golden_gpu)
 {
     static const char *const names[] = {"adamw_vit", "adamw_distilled_scale",

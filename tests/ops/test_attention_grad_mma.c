@@ -386,8 +386,7 @@ Test(attention_grad_mma, emulated)
     }
 }
 
-/* Other widths and precisions, and units without bf16, keep the tiles of f32.
- */
+/* Other widths, other precisions and units without bf16 keep tiles of f32. */
 Test(attention_grad_mma, refuses)
 {
     static const struct {

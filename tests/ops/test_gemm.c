@@ -485,9 +485,7 @@ Test(gemm, rows)
         }
 }
 
-/* The gradient of a bias together with that of a weight, in one slice of k and
- * in several.
- */
+/* Gradients of a bias and a weight together, in one slice of k or several. */
 static void sums_agree(int m, int n, int k)
 {
     const gemm_case c = {.d = {.M = m,

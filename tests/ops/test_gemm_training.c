@@ -405,8 +405,7 @@ Test(gemm_training, units_twice)
     unsetenv("VITCL_MMA");
 }
 
-/* f16 would lose small gradients; f32, and units without bf16, keep the tiles.
- */
+/* f16 would lose small gradients; f32 and units without bf16 keep the tiles. */
 Test(gemm_training, units_refuse)
 {
     static const struct {

@@ -100,8 +100,7 @@ Test(padding, all)
     vt_plan_free(p);
 }
 
-/* Rows that fill CLBlast's blocks need no additional memory, padded ones do.
- */
+/* Rows that fill CLBlast's blocks need no more memory, padded ones do. */
 Test(padding, clblast)
 {
     const char *name;

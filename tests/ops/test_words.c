@@ -225,8 +225,7 @@ static void check_bias(vt_plan *p, int rows, int T)
     free(d);
 }
 
-/* Of the first B pictures; the second run adds the same again. zeros: a bias.
- */
+/* Of the first B pictures; a second run adds the same again. zeros: a bias. */
 static void gradient(float *out, const heads *z, int B, const float *x,
                      const float *g, const float *zeros)
 {

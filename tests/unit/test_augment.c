@@ -139,8 +139,7 @@ Test(augment, shifts)
     vt_picture_free(&in);
 }
 
-/* In every kind of mixing, a picture's share of the pixels equals its target.
- */
+/* In every kind of mixing a picture's share of pixels equals its target. */
 Test(augment, mixing)
 {
     const vt_augment how[] = {{.mixup = 0.8, .mixup_prob = 1},
@@ -277,8 +276,7 @@ Test(augment, crops_a_share)
     vt_picture_free(&in);
 }
 
-/* If no box fits, the crop is the largest centred one with an allowed aspect.
- */
+/* If no box fits, the crop is the largest centred one of an allowed aspect. */
 Test(augment, crops_the_middle_of_a_strip)
 {
     const vt_augment how = {.crop_scale = 0.9};

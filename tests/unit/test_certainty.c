@@ -238,8 +238,7 @@ Test(certainty, replaces_what_the_config_has)
     vt_test_remove(root);
 }
 
-/* Few pictures, one class, or numbers that are not finite: nothing is written.
- */
+/* Few pictures, one class or numbers that are not finite: writes nothing. */
 Test(certainty, needs_enough)
 {
     char *root = vt_test_folder();

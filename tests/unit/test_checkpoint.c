@@ -52,8 +52,7 @@ static int64_t step_of(const char *folder)
     return step;
 }
 
-/* Reads a parameter from a folder: kind "param" or "ema"; "" for the model's.
- */
+/* Reads a folder's parameter: kind "param" or "ema"; "" for the model's. */
 static float *values(size_t *n, const char *folder, const char *kind,
                      const char *name)
 {
@@ -169,8 +168,7 @@ Test(checkpoint, holds_averages_step_by_step, .init = setup, .fini = teardown)
 }
 
 /* One step of AdamW moves a parameter by at most the learning rate, plus weight
- * decay. Only matrices of layers decay: no biases, norms, tokens or positions.
- */
+ * decay. Only layers' matrices decay: no biases, norms, tokens or positions. */
 Test(checkpoint, decays_only_matrices, .init = setup, .fini = teardown)
 {
     const double lr = 1e-3, decay = 200;

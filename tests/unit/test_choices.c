@@ -81,8 +81,7 @@ Test(choices, kept)
     answers("one", "d");
 }
 
-/* Lines of other versions, comments and lines of no form stay where they are.
- */
+/* Lines of other versions, comments and lines of no form stay in place. */
 Test(choices, other_lines)
 {
     begin();

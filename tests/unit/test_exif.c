@@ -35,8 +35,7 @@ static block begin(bool big, uint32_t at, unsigned entries)
     return b;
 }
 
-/* An entry of 12 bytes; a value shorter than four is left-aligned in its field.
- */
+/* An entry of 12 bytes; a value below four bytes is at its field's left. */
 static void entry(block *b, unsigned tag, unsigned type, uint32_t count,
                   uint32_t value, unsigned bytes)
 {

@@ -232,8 +232,7 @@ Test(figure, endings)
     cr_expect_eq(vt_figure_write(&f, "/nowhere/x.png"), VITCL_EIO);
 }
 
-/* Names come from files, and Cairo ends a figure at bytes that are not UTF-8.
- */
+/* Names come from files; Cairo ends a figure at bytes that are not UTF-8. */
 Test(figure, hostile_names)
 {
 #define UNKNOWN "\xEF\xBF\xBD"

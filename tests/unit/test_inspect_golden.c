@@ -95,8 +95,7 @@ Test(inspect, golden_distance)
     free(want);
 }
 
-/* Without its class token the same attention is that of a model that has none.
- */
+/* Without its class token, attention is that of a model that has none. */
 Test(inspect, golden_maps)
 {
     size_t n;

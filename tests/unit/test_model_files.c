@@ -144,8 +144,7 @@ Test(model_files, presets_and_hybrids_open)
     vt_test_remove(folder);
 }
 
-/* What training makes of a preset is what `info` says of it, but for the head.
- */
+/* What training makes of a preset is as `info` says, but for the head. */
 Test(model_files, presets_are_those_of_plans)
 {
     static const struct {

@@ -206,8 +206,7 @@ static const spelling spellings[] = {
      VT_BICUBIC, 240, 256},
     {"{\"size\":[192]}", "vit", 192, 192, VT_FIT_SQUASH, VT_CROP_NONE,
      VT_BILINEAR, 192, 192},
-    /* a bare number is what default_to_square says, else the processor's class
-     */
+    /* a bare number is what default_to_square or the processor's class says */
     {"{\"size\":256,\"default_to_square\":false,\"do_center_crop\":true,"
      "\"crop_size\":224}",
      "vit", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF, VT_BILINEAR, 256, 256},

@@ -333,8 +333,7 @@ Test(torch, refuses)
     static uint8_t many[(1 << 22) + 16];
     memset(many, 'N', sizeof many);
     refused(many, sizeof many, "stack too deep");
-    /* The maximum number of values, on a stack emptied half-way; then one more.
-     */
+    /* The most values there may be, on a stack emptied half-way; one more. */
     many[0] = many[1 << 21] = '(';
     many[(1 << 21) - 1] = many[1 << 22] = '1';
     refused(many, sizeof many, "too many values");

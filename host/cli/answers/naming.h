@@ -28,8 +28,7 @@ bool naming_doubts(const naming *n);
 /* Is the last picture's first class likely enough, and the picture of the kind
  * that the model was trained with? */
 bool naming_sure(const naming *n);
-/* Is class i of top? Where a picture has one class, the first counts for all.
- */
+/* Is class i of top? Where a picture has one class, the first is for all. */
 bool naming_holds(const naming *n, uint32_t i);
 /* Is class i of top worth a place on a terminal or a page? */
 bool naming_shown(const naming *n, uint32_t i);

@@ -50,8 +50,7 @@ int inspect_of_picture(inspect_files *f, const char *path,
                        uint32_t count);
 /* Writes a figure and its numbers; prints their names. */
 int inspect_write(inspect_files *f, const inspect_figure *g);
-/* A path in the folder of the figures; false: it is too long, which was said.
- */
+/* A path in the folder of figures; false: it is too long, which was said. */
 bool inspect_path(char out[INSPECT_PATH], const inspect_files *f,
                   const char *name, const char *ending);
 /* What the model has nothing to show for, and why. */
