@@ -114,7 +114,7 @@ static void print_plan(const vt_experiment *e)
     put_cells(
         "%zu run%s, %.2f TFLOP, about %.1f minutes on this device; %u test "
         "pictures",
-        n, vt_plural(n), flop / 1e12, seconds / 60, vt_tests(e));
+        n, vt_plural(n), flop / 1e12, seconds / 60, vt_study_tests(e));
 }
 
 /* ---- results ---- */
@@ -172,23 +172,23 @@ static const char *number(char out[NUMBER], bool fixed, double v)
 static void print_results(const vt_experiment *e, const vt_study *s)
 {
     char x[NUMBER], mean[NUMBER], sd[NUMBER], paper[NUMBER];
-    const vt_result *r;
+    const vt_study_result *r;
 
     if (vt_sheet_at(e, 0)) {
         print_sheets(e);
-        put_wrapped(vt_verdict(e), 0, 0, text_columns());
+        put_wrapped(vt_study_verdict(e), 0, 0, text_columns());
         return;
     }
     put_cells("%-24s %10s %10s %10s %5s %9s", "arm", "x", "mean", "+-", "tries",
               "paper");
-    for (size_t i = 0; (r = vt_result_at(e, i)); i++)
+    for (size_t i = 0; (r = vt_study_result_at(e, i)); i++)
         put_cells("%-24s %10s %10s %10s %5u %9s", r->arm,
                   number(x, false, r->x), number(mean, true, r->mean),
                   number(sd, true, r->sd), r->tries,
                   number(paper, false, r->paper));
     put_cells("x: %s, mean: %s", s->x, s->y);
     putchar('\n');
-    put_wrapped(vt_verdict(e), 0, 0, text_columns());
+    put_wrapped(vt_study_verdict(e), 0, 0, text_columns());
 }
 
 /* ---- the command ---- */

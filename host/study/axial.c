@@ -31,8 +31,8 @@ static vt_run like(const vt_experiment *e, int family, int size)
     char more[128];
 
     /* a side is a multiple of 4 */
-    if (vt_side(e) % v.patch)
-        v.patch = vt_side(e) % (v.patch / 2) ? 2 : v.patch / 2;
+    if (vt_study_side(e) % v.patch)
+        v.patch = vt_study_side(e) % (v.patch / 2) ? 2 : v.patch / 2;
     v.depth *= family ? 2 : 1;
     snprintf(more, sizeof more, "%s%s", mean,
              family ? ", \"attention\": \"axial\"" : "");
@@ -50,35 +50,35 @@ static void list(vt_experiment *e)
     for (int f = 0; f < FAMILIES; f++) {
         const vt_run least = like(e, f, 0);
 
-        rate[f] = vt_sweep(e, &least, rates, RATES);
+        rate[f] = vt_study_sweep(e, &least, rates, RATES);
     }
     for (int s = 0; s < SIZES; s++)
         for (int f = 0; f < FAMILIES; f++) {
             const vt_run r = like(e, f, s);
 
-            vt_repeat(e, &r, rate[f]);
+            vt_study_repeat(e, &r, rate[f]);
         }
 }
 
 typedef struct point {
-    vt_result result;
+    vt_study_result result;
     double tflop, seconds; /* of a run; the mean over the tries */
 } point;
 
 static point point_of(const vt_experiment *e, int family, int size)
 {
     const vt_run r = like(e, family, size);
-    point p = {.result = vt_arm(e, r.arm)};
+    point p = {.result = vt_study_arm(e, r.arm)};
     char name[VT_RUN_NAME + 16];
     const vt_run *run;
 
-    for (uint32_t i = 1; i <= vt_tries(e); i++) {
+    for (uint32_t i = 1; i <= vt_study_tries(e); i++) {
         snprintf(name, sizeof name, "%s-%u", r.arm, i);
         run = vt_run_named(e, name);
         if (!run)
             continue;
         p.tflop = vt_run_costs(e, run).flop / 1e12;
-        p.seconds += run->seconds / vt_tries(e);
+        p.seconds += run->seconds / vt_study_tries(e);
     }
     return p;
 }
@@ -87,18 +87,19 @@ static point point_of(const vt_experiment *e, int family, int size)
 static void add(vt_experiment *e, const point *p, const char *what, int family,
                 double x)
 {
-    vt_result line = p->result;
+    vt_study_result line = p->result;
 
     line.x = log10(x);
     snprintf(line.arm, sizeof line.arm, "%s, %s", families[family], what);
-    vt_add_result(e, &line);
+    vt_study_add_result(e, &line);
 }
 
-static const char *compare(const vt_result *axial, const vt_result *vit)
+static const char *compare(const vt_study_result *axial,
+                           const vt_study_result *vit)
 {
-    return vt_above(axial, vit)   ? "above"
-           : vt_above(vit, axial) ? "below"
-                                  : "not apart from";
+    return vt_study_above(axial, vit)   ? "above"
+           : vt_study_above(vit, axial) ? "below"
+                                        : "not apart from";
 }
 
 static void read(vt_experiment *e)
@@ -116,27 +117,29 @@ static void read(vt_experiment *e)
             add(e, &p[f][s], "over seconds", f, p[f][s].seconds);
     }
     for (int s = 0; s < SIZES; s++)
-        above += vt_above(&p[1][s].result, &p[0][s].result);
-    vt_say(e,
-           above == SIZES ? "Reproduced: Axial-ViT is better than its ViT at "
-                            "all sizes."
-           : above        ? "Partly reproduced: Axial-ViT is better than its "
-                            "ViT at %d of %d sizes."
-                          : "Not reproduced at this size: Axial-ViT is not "
-                            "better than its ViT.",
-           above, SIZES);
+        above += vt_study_above(&p[1][s].result, &p[0][s].result);
+    vt_study_say(e,
+                 above == SIZES
+                     ? "Reproduced: Axial-ViT is better than its ViT at "
+                       "all sizes."
+                 : above ? "Partly reproduced: Axial-ViT is better than its "
+                           "ViT at %d of %d sizes."
+                         : "Not reproduced at this size: Axial-ViT is not "
+                           "better than its ViT.",
+                 above, SIZES);
     for (int s = 0; s < SIZES; s++)
-        vt_say(e,
-               " %s: %.1f %% with Axial-ViT, %s the ViT's %.1f %%, for %.2f "
-               "times the operations and %.2f times the time.",
-               names[s], 100 * p[1][s].result.mean,
-               compare(&p[1][s].result, &p[0][s].result),
-               100 * p[0][s].result.mean, p[1][s].tflop / p[0][s].tflop,
-               p[1][s].seconds / p[0][s].seconds);
+        vt_study_say(
+            e,
+            " %s: %.1f %% with Axial-ViT, %s the ViT's %.1f %%, for %.2f "
+            "times the operations and %.2f times the time.",
+            names[s], 100 * p[1][s].result.mean,
+            compare(&p[1][s].result, &p[0][s].result),
+            100 * p[0][s].result.mean, p[1][s].tflop / p[0][s].tflop,
+            p[1][s].seconds / p[0][s].seconds);
     /* a ViT that costs about what an Axial-ViT of half its depth does */
-    vt_say(e,
-           " At about equal compute, Axial-ViT of 2 blocks is %s the ViT of 4.",
-           compare(&p[1][0].result, &p[0][1].result));
+    vt_study_say(
+        e, " At about equal compute, Axial-ViT of 2 blocks is %s the ViT of 4.",
+        compare(&p[1][0].result, &p[0][1].result));
 }
 
 const vt_study vt_study_axial = {

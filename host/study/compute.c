@@ -29,7 +29,7 @@ static double apart(double ours, double paper)
 
 static void add_table_6(vt_experiment *e, const vt_cost_row *rows)
 {
-    vt_sheet *s = vt_add_sheet(
+    vt_sheet *s = vt_study_add_sheet(
         e, &(vt_sheet){.file = "results.tsv",
                        .caption =
                            "Table 6: exaFLOPs of pre-training on JFT-300M; "
@@ -44,16 +44,16 @@ static void add_table_6(vt_experiment *e, const vt_cost_row *rows)
     for (size_t i = 0; i < VT_TABLE_6; i++) {
         const vt_cost_row *r = &rows[i];
 
-        vt_put(s, 0, "%s", r->name);
-        vt_put(s, 1, "%u", r->epochs);
-        vt_put(s, 2, "%llu", (unsigned long long)r->parameters);
-        vt_put(s, 3, "%.3f", r->gmac);
-        vt_put(s, 4, "%.0f", r->memory / 1e6);
-        vt_put(s, 5, "%.1f", r->all);
-        vt_put(s, 6, "%.1f", r->inside);
-        vt_put(s, 7, "%.0f", r->paper);
-        vt_put(s, 8, "%+.2f %%", 100 * apart(counted(r), r->paper));
-        vt_put_row(s);
+        vt_sheet_put(s, 0, "%s", r->name);
+        vt_sheet_put(s, 1, "%u", r->epochs);
+        vt_sheet_put(s, 2, "%llu", (unsigned long long)r->parameters);
+        vt_sheet_put(s, 3, "%.3f", r->gmac);
+        vt_sheet_put(s, 4, "%.0f", r->memory / 1e6);
+        vt_sheet_put(s, 5, "%.1f", r->all);
+        vt_sheet_put(s, 6, "%.1f", r->inside);
+        vt_sheet_put(s, 7, "%.0f", r->paper);
+        vt_sheet_put(s, 8, "%+.2f %%", 100 * apart(counted(r), r->paper));
+        vt_sheet_put_row(s);
     }
 }
 
@@ -71,8 +71,8 @@ static double resnets_apart(const vt_cost_row *rows, bool inside)
 
 static void say_row(vt_experiment *e, const vt_cost_row *r, bool first)
 {
-    vt_say(e, "%s %s for %u epochs %+.1f %%", first ? "" : ",", r->name,
-           r->epochs, 100 * apart(counted(r), r->paper));
+    vt_study_say(e, "%s %s for %u epochs %+.1f %%", first ? "" : ",", r->name,
+                 r->epochs, 100 * apart(counted(r), r->paper));
 }
 
 static void say_table_6(vt_experiment *e, const vt_cost_row *rows)
@@ -87,27 +87,29 @@ static void say_table_6(vt_experiment *e, const vt_cost_row *rows)
         else if (fabs(c - rows[i].paper) <= 0.5)
             rounded++;
     }
-    vt_say(e,
-           "%s: %zu of the %d rows of Table 6 are within 0.25 %% of the paper, "
-           "and %zu more after rounding to the paper's digits. Others:",
-           equal + rounded == VT_TABLE_6 ? "Reproduced" : "Partly reproduced",
-           equal, VT_TABLE_6, rounded);
+    vt_study_say(
+        e,
+        "%s: %zu of the %d rows of Table 6 are within 0.25 %% of the paper, "
+        "and %zu more after rounding to the paper's digits. Others:",
+        equal + rounded == VT_TABLE_6 ? "Reproduced" : "Partly reproduced",
+        equal, VT_TABLE_6, rounded);
     for (size_t i = 0; i < VT_TABLE_6; i++)
         if (fabs(apart(counted(&rows[i]), rows[i].paper)) > near &&
             fabs(counted(&rows[i]) - rows[i].paper) > 0.5)
             say_row(e, &rows[i], n++ == 0);
-    vt_say(e,
-           ". The ResNets are up to %.1f %% apart if convolutions count their "
-           "padding, and up to %.1f %% without it, as XLA's cost analysis "
-           "counts.",
-           100 * resnets_apart(rows, false), 100 * resnets_apart(rows, true));
+    vt_study_say(
+        e,
+        ". The ResNets are up to %.1f %% apart if convolutions count their "
+        "padding, and up to %.1f %% without it, as XLA's cost analysis "
+        "counts.",
+        100 * resnets_apart(rows, false), 100 * resnets_apart(rows, true));
 }
 
 /* ---- appendix D.5 ---- */
 
 static void add_speeds(vt_experiment *e, const vt_speeds *all)
 {
-    vt_sheet *s = vt_add_sheet(
+    vt_sheet *s = vt_study_add_sheet(
         e, &(vt_sheet){.file = "speed.tsv",
                        .caption = "Appendix D.5: pictures a second on this "
                                   "device, one at a time, and the largest "
@@ -120,46 +122,50 @@ static void add_speeds(vt_experiment *e, const vt_speeds *all)
         for (size_t i = 0; i < VT_SPEED_SIZES; i++) {
             const vt_speed *v = &all->of[m][i];
 
-            vt_put(s, 0, "%s", vt_speed_models[m]);
-            vt_put(s, 1, "%u", vt_speed_sizes[i]);
-            vt_put(s, 2, "%.3f", v->gmac);
+            vt_sheet_put(s, 0, "%s", vt_speed_models[m]);
+            vt_sheet_put(s, 1, "%u", vt_speed_sizes[i]);
+            vt_sheet_put(s, 2, "%.3f", v->gmac);
             if (v->rate > 0) {
-                vt_put(s, 3, "%.3f", v->rate);
-                vt_put(s, 4, "%.1f", 2 * v->gmac * v->rate);
-                vt_add_point(e, vt_speed_models[m], log10(vt_speed_sizes[i]),
-                             log10(v->rate));
+                vt_sheet_put(s, 3, "%.3f", v->rate);
+                vt_sheet_put(s, 4, "%.1f", 2 * v->gmac * v->rate);
+                vt_study_add_point(e, vt_speed_models[m],
+                                   log10(vt_speed_sizes[i]), log10(v->rate));
             }
-            vt_put(s, 5, "%.0f", v->batch);
-            vt_put_row(s);
+            vt_sheet_put(s, 5, "%.0f", v->batch);
+            vt_sheet_put_row(s);
         }
 }
 
 static void say_slopes(vt_experiment *e, const vt_speeds *all)
 {
-    vt_say(e, " On %s, pictures a second fall with the side to the power of",
-           all->device);
+    vt_study_say(e,
+                 " On %s, pictures a second fall with the side to the power of",
+                 all->device);
     for (size_t m = 0; m < VT_SPEED_MODELS; m++) {
         double rate[VT_SPEED_SIZES], gmac[VT_SPEED_SIZES];
 
         for (size_t i = 0; i < VT_SPEED_SIZES; i++)
             rate[i] = all->of[m][i].rate, gmac[i] = all->of[m][i].gmac;
-        vt_say(e, "%s %.2f for %s (its work grows with %.2f)", m ? "," : "",
-               -vt_speed_slope(rate), vt_speed_models[m], vt_speed_slope(gmac));
+        vt_study_say(e, "%s %.2f for %s (its work grows with %.2f)",
+                     m ? "," : "", -vt_speed_slope(rate), vt_speed_models[m],
+                     vt_speed_slope(gmac));
     }
-    vt_say(e, "; 2 would be in proportion to the pixels, and attention alone "
-              "has 4.");
+    vt_study_say(
+        e, "; 2 would be in proportion to the pixels, and attention alone "
+           "has 4.");
 }
 
 static void say_batches(vt_experiment *e, const vt_speeds *all)
 {
     const size_t at = VT_SPEED_SIZES / 2;
 
-    vt_say(e,
-           " At %u pixels, batches of %.0f pictures fit with %s, of %.0f with "
-           "%s and of %.0f with %s.",
-           vt_speed_sizes[at], all->of[0][at].batch, vt_speed_models[0],
-           all->of[1][at].batch, vt_speed_models[1], all->of[2][at].batch,
-           vt_speed_models[2]);
+    vt_study_say(
+        e,
+        " At %u pixels, batches of %.0f pictures fit with %s, of %.0f with "
+        "%s and of %.0f with %s.",
+        vt_speed_sizes[at], all->of[0][at].batch, vt_speed_models[0],
+        all->of[1][at].batch, vt_speed_models[1], all->of[2][at].batch,
+        vt_speed_models[2]);
 }
 
 static bool measured(const vt_speeds *all)
@@ -204,30 +210,30 @@ static vitcl_status outline(vt_experiment *e)
     VT_TRY(vt_speed_measure(&all.of[0][1], e, 0, 1));
     flops = all.of[0][1].gmac * all.of[0][1].rate;
     load = all.of[0][1].load;
-    s = vt_add_sheet(e, &(vt_sheet){.file = "",
-                                    .caption =
-                                        "To be measured, beside the arithmetic "
-                                        "of Table 6, which takes a second",
-                                    .head = {"measurement", "pixels", "GMAC",
-                                             "seconds", "state"},
-                                    .columns = 5});
+    s = vt_study_add_sheet(
+        e, &(vt_sheet){
+               .file = "",
+               .caption = "To be measured, beside the arithmetic "
+                          "of Table 6, which takes a second",
+               .head = {"measurement", "pixels", "GMAC", "seconds", "state"},
+               .columns = 5});
     for (size_t m = 0; m < VT_SPEED_MODELS; m++)
         for (size_t i = 0; i < VT_SPEED_SIZES; i++) {
             const vt_speed *v = &all.of[m][i];
             const double one = v->gmac / flops;
             const double seconds = load + VT_MAX(1.0, 4 * one);
 
-            vt_put(s, 0, "%s", vt_speed_models[m]);
-            vt_put(s, 1, "%u", vt_speed_sizes[i]);
-            vt_put(s, 2, "%.3f", v->gmac);
-            vt_put(s, 3, "%.1f", seconds);
-            vt_put(s, 4, "%s", v->rate > 0 ? "done" : "to do");
-            vt_put_row(s);
+            vt_sheet_put(s, 0, "%s", vt_speed_models[m]);
+            vt_sheet_put(s, 1, "%u", vt_speed_sizes[i]);
+            vt_sheet_put(s, 2, "%.3f", v->gmac);
+            vt_sheet_put(s, 3, "%.1f", seconds);
+            vt_sheet_put(s, 4, "%s", v->rate > 0 ? "done" : "to do");
+            vt_sheet_put_row(s);
             sum += v->rate > 0 ? 0 : seconds;
         }
-    vt_put(s, 0, "all, in minutes");
-    vt_put(s, 3, "%.1f", sum / 60);
-    vt_put_row(s);
+    vt_sheet_put(s, 0, "all, in minutes");
+    vt_sheet_put(s, 3, "%.1f", sum / 60);
+    vt_sheet_put_row(s);
 done:
     return st;
 }

@@ -22,7 +22,7 @@ static double logged_rate(const char *log)
     char line[512];
     const char *at;
 
-    vt_last_line(line, sizeof line, log);
+    vt_study_last_line(line, sizeof line, log);
     at = strstr(line, key);
     return at ? strtod(at + sizeof key - 1, NULL) : 0;
 }
@@ -67,7 +67,7 @@ static vitcl_status measure(vt_experiment *e, const vt_run *r)
     VT_TRY(vt_study_write(config, r->config));
     VT_TRY(vt_subset_make(&data, e, pictures, VT_MIN(e->all_tests, 100)));
     vt_snprint(batch, sizeof batch, "%u", VT_MIN(r->batch, pictures));
-    vt_snprint(size, sizeof size, "%u", r->size ? r->size : vt_side(e));
+    vt_snprint(size, sizeof size, "%u", r->size ? r->size : vt_study_side(e));
     const char *words[32] = {"train",   "--config", config, "--data",
                              data.path, "--epochs", "1",    "--batch",
                              batch,     "-o",       folder, "--log",

@@ -22,7 +22,7 @@ enum {
 
 static bool few_shot(const vt_experiment *e)
 {
-    return vt_pictures(e) / parts[0] >= SHOTS * vt_classes(e);
+    return vt_study_pictures(e) / parts[0] >= SHOTS * vt_study_classes(e);
 }
 
 static void arm_name(char out[VT_RUN_NAME], int family, int part)
@@ -34,8 +34,8 @@ static void arm_name(char out[VT_RUN_NAME], int family, int part)
 static vt_run like(const vt_experiment *e, int family, int part)
 {
     vt_run r = {.score = VT_SCORE_TEST,
-                .pictures = vt_pictures(e) / parts[part],
-                .epochs = vt_epochs(e) * parts[part]};
+                .pictures = vt_study_pictures(e) / parts[part],
+                .epochs = vt_study_epochs(e) * parts[part]};
 
     vt_run_family(&r, e, family, 2);
     arm_name(r.arm, family, part);
@@ -48,12 +48,12 @@ static void list(vt_experiment *e)
 {
     for (int f = 0; f < VT_FAMILIES; f++) {
         const vt_run whole = like(e, f, PARTS - 1);
-        const double rate = vt_sweep(e, &whole, rates, RATES);
+        const double rate = vt_study_sweep(e, &whole, rates, RATES);
 
         for (int p = 0; p < PARTS; p++) {
             const vt_run r = like(e, f, p);
 
-            vt_repeat(e, &r, rate);
+            vt_study_repeat(e, &r, rate);
         }
     }
 }
@@ -61,7 +61,7 @@ static void list(vt_experiment *e)
 /* The mean of the runs' few-shot tests, in the table only. */
 static void add_shots(vt_experiment *e, int family, const char *arm, double x)
 {
-    vt_result r = {.x = x, .paper = (double)NAN, .plain = true};
+    vt_study_result r = {.x = x, .paper = (double)NAN, .plain = true};
     double v[64];
     size_t n = 0;
     const vt_run *run;
@@ -69,30 +69,31 @@ static void add_shots(vt_experiment *e, int family, const char *arm, double x)
     for (size_t i = 0; (run = vt_run_at(e, i)); i++)
         if (run->done && run->shots[0] && strcmp(run->arm, arm) == 0 && n < 64)
             v[n++] = run->shot_mean[0];
-    vt_mean(&r.mean, &r.sd, v, n);
+    vt_study_mean(&r.mean, &r.sd, v, n);
     r.tries = (uint32_t)n;
     snprintf(r.arm, sizeof r.arm, "%s-%d-shot", vt_family_names[family], SHOTS);
-    vt_add_result(e, &r);
+    vt_study_add_result(e, &r);
 }
 
 /* The arm's runs as a point of its family's line. */
-static vt_result add(vt_experiment *e, int family, int part)
+static vt_study_result add(vt_experiment *e, int family, int part)
 {
     char arm[VT_RUN_NAME];
-    vt_result r;
+    vt_study_result r;
 
     arm_name(arm, family, part);
-    r = vt_arm(e, arm);
-    r.x = log10((double)vt_pictures(e) / parts[part]);
+    r = vt_study_arm(e, arm);
+    r.x = log10((double)vt_study_pictures(e) / parts[part]);
     snprintf(r.arm, sizeof r.arm, "%s", vt_family_names[family]);
-    vt_add_result(e, &r);
+    vt_study_add_result(e, &r);
     if (few_shot(e))
         add_shots(e, family, arm, r.x);
     return r;
 }
 
 /* Pictures at which the two lines cross; 0: they do not. */
-static double crossing(const vt_result vit[PARTS], const vt_result net[PARTS])
+static double crossing(const vt_study_result vit[PARTS],
+                       const vt_study_result net[PARTS])
 {
     for (int p = 0; p + 1 < PARTS; p++) {
         const double a = vit[p].mean - net[p].mean,
@@ -106,8 +107,8 @@ static double crossing(const vt_result vit[PARTS], const vt_result net[PARTS])
 
 static void read(vt_experiment *e)
 {
-    vt_result r[VT_FAMILIES][PARTS];
-    const vt_result *vit = r[VIT], *net = r[RESNET];
+    vt_study_result r[VT_FAMILIES][PARTS];
+    const vt_study_result *vit = r[VIT], *net = r[RESNET];
     double at;
     int last = PARTS - 1;
 
@@ -115,27 +116,32 @@ static void read(vt_experiment *e)
         for (int p = 0; p < PARTS; p++)
             r[f][p] = add(e, f, p);
     at = crossing(vit, net);
-    if (vt_above(&net[0], &vit[0]) && vt_above(&vit[last], &net[last]))
-        vt_say(e, "Reproduced: ");
-    else if (vt_above(&net[0], &vit[0]))
-        vt_say(e, "Half reproduced at this size: with the least data the "
-                  "ResNet is better, but the ViT does not surpass it: ");
+    if (vt_study_above(&net[0], &vit[0]) &&
+        vt_study_above(&vit[last], &net[last]))
+        vt_study_say(e, "Reproduced: ");
+    else if (vt_study_above(&net[0], &vit[0]))
+        vt_study_say(e, "Half reproduced at this size: with the least data the "
+                        "ResNet is better, but the ViT does not surpass it: ");
     else
-        vt_say(e, "Not reproduced at this size: with the least data the ResNet "
-                  "is not better than the ViT: ");
-    vt_say(e,
-           "ViT %.1f %% against ResNet %.1f %% with %u pictures, %.1f %% "
-           "against %.1f %% with %u. ",
-           100 * vit[0].mean, 100 * net[0].mean, vt_pictures(e) / parts[0],
-           100 * vit[last].mean, 100 * net[last].mean, vt_pictures(e));
-    if (at > 0 && vt_above(&net[0], &vit[0]))
-        vt_say(e, "The ViT passes the ResNet at about %.0f pictures.", at);
+        vt_study_say(
+            e, "Not reproduced at this size: with the least data the ResNet "
+               "is not better than the ViT: ");
+    vt_study_say(e,
+                 "ViT %.1f %% against ResNet %.1f %% with %u pictures, %.1f %% "
+                 "against %.1f %% with %u. ",
+                 100 * vit[0].mean, 100 * net[0].mean,
+                 vt_study_pictures(e) / parts[0], 100 * vit[last].mean,
+                 100 * net[last].mean, vt_study_pictures(e));
+    if (at > 0 && vt_study_above(&net[0], &vit[0]))
+        vt_study_say(e, "The ViT passes the ResNet at about %.0f pictures.",
+                     at);
     else
-        vt_say(e,
-               "They do not cross by more than chance: the ViT's lead goes "
-               "from %+.1f to %+.1f points.",
-               100 * (vit[0].mean - net[0].mean),
-               100 * (vit[last].mean - net[last].mean));
+        vt_study_say(
+            e,
+            "They do not cross by more than chance: the ViT's lead goes "
+            "from %+.1f to %+.1f points.",
+            100 * (vit[0].mean - net[0].mean),
+            100 * (vit[last].mean - net[last].mean));
 }
 
 const vt_study vt_study_data_size = {

@@ -92,7 +92,7 @@ const vt_run *vt_run_add(vt_experiment *e, const vt_run *run)
     if (e->runs < VT_RUNS)
         e->runs++;
     if (!r->waits)
-        vt_experiment_fail(e, vt_result_load(r, e));
+        vt_experiment_fail(e, vt_study_result_load(r, e));
     return r;
 }
 
@@ -127,8 +127,8 @@ static void rate_text(char out[16], double rate)
     vt_snprint(out, 16, "%.3g", rate);
 }
 
-double vt_sweep(vt_experiment *e, const vt_run *like, const double *rates,
-                size_t count)
+double vt_study_sweep(vt_experiment *e, const vt_run *like, const double *rates,
+                      size_t count)
 {
     double best = 0, most = -1;
     bool all = count > 0;
@@ -153,7 +153,7 @@ double vt_sweep(vt_experiment *e, const vt_run *like, const double *rates,
     return all ? best : 0;
 }
 
-void vt_repeat(vt_experiment *e, const vt_run *like, double lr)
+void vt_study_repeat(vt_experiment *e, const vt_run *like, double lr)
 {
     for (uint32_t i = 1; i <= e->tries; i++) {
         vt_run r = *like;

@@ -11,7 +11,7 @@ const char *const vt_family_names[] = {"vit", "resnet", "hybrid"};
 /* Three stages after the stem, as ResNets here have, need multiples of 16. */
 static uint32_t whole_side(const vt_experiment *e)
 {
-    return (vt_side(e) + 15) / 16 * 16;
+    return (vt_study_side(e) + 15) / 16 * 16;
 }
 
 static void put_resnet(vt_run *run, int size)

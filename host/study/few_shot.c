@@ -21,7 +21,7 @@ static vt_run like(const vt_experiment *e)
     vt_run_vit(&r, e, "");
     vt_run_arm(&r, "trained");
     for (int i = 0; i < VT_SHOTS; i++)
-        if (shots[i] <= vt_pictures(e) / vt_classes(e))
+        if (shots[i] <= vt_study_pictures(e) / vt_study_classes(e))
             r.shots[i] = shots[i];
     return r;
 }
@@ -30,13 +30,13 @@ static void list(vt_experiment *e)
 {
     const vt_run r = like(e);
 
-    vt_repeat(e, &r, vt_sweep(e, &r, rates, RATES));
+    vt_study_repeat(e, &r, vt_study_sweep(e, &r, rates, RATES));
 }
 
 /* The mean over the trained models, each the mean of its draws. */
-static vt_result add_shots(vt_experiment *e, int i)
+static vt_study_result add_shots(vt_experiment *e, int i)
 {
-    vt_result out = {.x = log10(shots[i]), .paper = (double)NAN};
+    vt_study_result out = {.x = log10(shots[i]), .paper = (double)NAN};
     double v[64];
     size_t n = 0;
     const vt_run *r;
@@ -44,39 +44,41 @@ static vt_result add_shots(vt_experiment *e, int i)
     for (size_t k = 0; (r = vt_run_at(e, k)); k++)
         if (r->done && r->shots[i] && n < 64)
             v[n++] = r->shot_mean[i];
-    vt_mean(&out.mean, &out.sd, v, n);
+    vt_study_mean(&out.mean, &out.sd, v, n);
     out.tries = (uint32_t)n;
     snprintf(out.arm, sizeof out.arm, "%s", "few-shot");
-    vt_add_result(e, &out);
+    vt_study_add_result(e, &out);
     return out;
 }
 
 static void read(vt_experiment *e)
 {
-    vt_result few[VT_SHOTS] = {{.tries = 0}}, trained;
+    vt_study_result few[VT_SHOTS] = {{.tries = 0}}, trained;
     int n = 0, rises = 0;
 
     for (int i = 0; i < VT_SHOTS; i++)
-        if (shots[i] <= vt_pictures(e) / vt_classes(e))
+        if (shots[i] <= vt_study_pictures(e) / vt_study_classes(e))
             few[n++] = add_shots(e, i);
-    trained = vt_add_arm(e, "trained", (double)NAN, (double)NAN);
+    trained = vt_study_add_arm(e, "trained", (double)NAN, (double)NAN);
     for (int i = 1; i < n; i++)
         rises += few[i].mean > few[i - 1].mean;
     if (n < 2) {
-        vt_say(e, "Too few pictures a class to compare shots.");
+        vt_study_say(e, "Too few pictures a class to compare shots.");
         return;
     }
-    vt_say(e, rises == n - 1 && vt_above(&few[n - 1], &few[0])
-                  ? "Reproduced: accuracy rises with every number of shots"
-                  : "Not reproduced at this size: accuracy does not rise with "
-                    "every number of shots");
-    vt_say(e, ", from %.1f %% with 1 to %.1f %% with %u. ", 100 * few[0].mean,
-           100 * few[n - 1].mean, shots[n - 1]);
-    vt_say(e, "The model's own head, trained on all pictures, has %.1f %%: %s.",
-           100 * trained.mean,
-           vt_above(&trained, &few[n - 1])
-               ? "more than its features give with so few"
-               : "not more than its features give with so few");
+    vt_study_say(
+        e, rises == n - 1 && vt_study_above(&few[n - 1], &few[0])
+               ? "Reproduced: accuracy rises with every number of shots"
+               : "Not reproduced at this size: accuracy does not rise with "
+                 "every number of shots");
+    vt_study_say(e, ", from %.1f %% with 1 to %.1f %% with %u. ",
+                 100 * few[0].mean, 100 * few[n - 1].mean, shots[n - 1]);
+    vt_study_say(
+        e, "The model's own head, trained on all pictures, has %.1f %%: %s.",
+        100 * trained.mean,
+        vt_study_above(&trained, &few[n - 1])
+            ? "more than its features give with so few"
+            : "not more than its features give with so few");
 }
 
 const vt_study vt_study_few_shot = {

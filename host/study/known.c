@@ -7,32 +7,32 @@
 
 #include <string.h>
 
-uint32_t vt_pictures(const vt_experiment *e)
+uint32_t vt_study_pictures(const vt_experiment *e)
 {
     return e->pictures;
 }
 
-uint32_t vt_epochs(const vt_experiment *e)
+uint32_t vt_study_epochs(const vt_experiment *e)
 {
     return e->epochs;
 }
 
-uint32_t vt_tries(const vt_experiment *e)
+uint32_t vt_study_tries(const vt_experiment *e)
 {
     return e->tries;
 }
 
-uint32_t vt_side(const vt_experiment *e)
+uint32_t vt_study_side(const vt_experiment *e)
 {
     return e->side;
 }
 
-uint32_t vt_classes(const vt_experiment *e)
+uint32_t vt_study_classes(const vt_experiment *e)
 {
     return e->classes;
 }
 
-uint32_t vt_tests(const vt_experiment *e)
+uint32_t vt_study_tests(const vt_experiment *e)
 {
     return e->tests;
 }

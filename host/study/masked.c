@@ -36,11 +36,12 @@ static void arm_name(char out[VT_RUN_NAME], int arm, int i)
 static vt_run like(const vt_experiment *e, int arm, int i)
 {
     const uint32_t few = 100 / percents[i];
-    const uint32_t part = vt_pictures(e) / few;
+    const uint32_t part = vt_study_pictures(e) / few;
     vt_run r = {.score = VT_SCORE_TEST,
-                .pictures = part > vt_classes(e) ? part : vt_classes(e),
-                .epochs =
-                    vt_epochs(e) * (few < MOST_REPEATS ? few : MOST_REPEATS)};
+                .pictures =
+                    part > vt_study_classes(e) ? part : vt_study_classes(e),
+                .epochs = vt_study_epochs(e) *
+                          (few < MOST_REPEATS ? few : MOST_REPEATS)};
 
     vt_run_vit(&r, e, "");
     arm_name(r.arm, arm, i);
@@ -54,7 +55,7 @@ static vt_run like(const vt_experiment *e, int arm, int i)
 static void add_before(vt_experiment *e, int arm, double rate)
 {
     vt_run r = {.score = VT_SCORE_NONE,
-                .epochs = 2 * vt_epochs(e),
+                .epochs = 2 * vt_study_epochs(e),
                 .lr = rate,
                 .objective = arm == MASKED ? "masked-patch" : NULL};
 
@@ -74,34 +75,34 @@ static void list(vt_experiment *e)
         if (arm != SCRATCH)
             add_before(e, arm, arm == MASKED ? masked_rate : first);
         const vt_run all = like(e, arm, PERCENTS - 1);
-        rate = vt_sweep(e, &all, rates, RATES);
+        rate = vt_study_sweep(e, &all, rates, RATES);
         if (arm == SCRATCH)
             first = rate;
         for (int i = 0; i < PERCENTS; i++) {
             const vt_run r = like(e, arm, i);
 
-            vt_repeat(e, &r, rate);
+            vt_study_repeat(e, &r, rate);
         }
     }
 }
 
 /* The arm's runs as a point of the line of its kind. */
-static vt_result add(vt_experiment *e, int arm, int i, double paper)
+static vt_study_result add(vt_experiment *e, int arm, int i, double paper)
 {
     char name[VT_RUN_NAME];
-    vt_result r;
+    vt_study_result r;
 
     arm_name(name, arm, i);
-    r = vt_arm(e, name);
+    r = vt_study_arm(e, name);
     r.x = log10(percents[i]), r.paper = paper;
     snprintf(r.arm, sizeof r.arm, "%s", arms[arm]);
-    vt_add_result(e, &r);
+    vt_study_add_result(e, &r);
     return r;
 }
 
 static void read(vt_experiment *e)
 {
-    vt_result r[ARMS][PERCENTS];
+    vt_study_result r[ARMS][PERCENTS];
     int above = 0, below = 0;
 
     for (int arm = 0; arm < ARMS; arm++)
@@ -110,30 +111,31 @@ static void read(vt_experiment *e)
                 add(e, arm, i,
                     arm == MASKED && percents[i] == 100 ? 0.799 : (double)NAN);
     for (int i = 0; i < PERCENTS; i++) {
-        above += vt_above(&r[MASKED][i], &r[SCRATCH][i]);
-        below += vt_above(&r[SUPERVISED][i], &r[MASKED][i]);
+        above += vt_study_above(&r[MASKED][i], &r[SCRATCH][i]);
+        below += vt_study_above(&r[SUPERVISED][i], &r[MASKED][i]);
     }
-    vt_say(e,
-           above == PERCENTS && below == PERCENTS
-               ? "Reproduced: masked patches are better than from scratch "
-                 "and worse than supervised pre-training"
-           : above ? "Partly reproduced at this size: masked patches are "
-                     "better than from scratch by more than chance at %d of "
-                     "%d shares of the labels, and below supervised "
-                     "pre-training at %d"
-                   : "Not reproduced at this size: masked patches are "
-                     "better than from scratch by more than chance at %d of "
-                     "%d shares of the labels, and below supervised "
-                     "pre-training at %d",
-           above, (int)PERCENTS, below);
+    vt_study_say(
+        e,
+        above == PERCENTS && below == PERCENTS
+            ? "Reproduced: masked patches are better than from scratch "
+              "and worse than supervised pre-training"
+        : above ? "Partly reproduced at this size: masked patches are "
+                  "better than from scratch by more than chance at %d of "
+                  "%d shares of the labels, and below supervised "
+                  "pre-training at %d"
+                : "Not reproduced at this size: masked patches are "
+                  "better than from scratch by more than chance at %d of "
+                  "%d shares of the labels, and below supervised "
+                  "pre-training at %d",
+        above, (int)PERCENTS, below);
     for (int i = 0; i < PERCENTS; i++)
-        vt_say(e,
-               "%s %u %% of the labels: scratch %.1f %%, masked %.1f %%, "
-               "supervised %.1f %%",
-               i ? ";" : ". With", percents[i], 100 * r[SCRATCH][i].mean,
-               100 * r[MASKED][i].mean, 100 * r[SUPERVISED][i].mean);
-    vt_say(e, ". The supervised pre-training saw all labels of these "
-              "pictures.");
+        vt_study_say(e,
+                     "%s %u %% of the labels: scratch %.1f %%, masked %.1f %%, "
+                     "supervised %.1f %%",
+                     i ? ";" : ". With", percents[i], 100 * r[SCRATCH][i].mean,
+                     100 * r[MASKED][i].mean, 100 * r[SUPERVISED][i].mean);
+    vt_study_say(e, ". The supervised pre-training saw all labels of these "
+                    "pictures.");
 }
 
 const vt_study vt_study_masked = {

@@ -33,7 +33,7 @@ static vt_run like(const vt_experiment *e, const arm *a)
                  "{\"architecture\": \"resnetv2_50x1_bit\", \"model_args\": "
                  "{\"img_size\": %u, \"layers\": [1, 1, 1], \"channels\": "
                  "[128, 256, 512], \"stem_chs\": 32}}\n",
-                 (vt_side(e) + 15) / 16 * 16);
+                 (vt_study_side(e) + 15) / 16 * 16);
     else
         vt_run_vit(&r, e, "");
     snprintf(r.settings, sizeof r.settings, "%s", a->settings);
@@ -46,36 +46,39 @@ static void list(vt_experiment *e)
     for (int i = 0; i < ARMS; i++) {
         const vt_run r = like(e, &arms[i]);
 
-        vt_repeat(e, &r, vt_sweep(e, &r, arms[i].rate, RATES));
+        vt_study_repeat(e, &r, vt_study_sweep(e, &r, arms[i].rate, RATES));
     }
 }
 
-static void compare(vt_experiment *e, const char *what, const vt_result *adam,
-                    const vt_result *sgd)
+static void compare(vt_experiment *e, const char *what,
+                    const vt_study_result *adam, const vt_study_result *sgd)
 {
-    const char *how = vt_above(adam, sgd)   ? "Adam is better"
-                      : vt_above(sgd, adam) ? "SGD is better"
-                                            : "the two do not differ by more "
-                                              "than chance";
+    const char *how = vt_study_above(adam, sgd) ? "Adam is better"
+                      : vt_study_above(sgd, adam)
+                          ? "SGD is better"
+                          : "the two do not differ by more "
+                            "than chance";
 
-    vt_say(e, "%s: %s (Adam %.1f %% at %.3g, SGD %.1f %% at %.3g). ", what, how,
-           100 * adam->mean, vt_best_rate(e, adam->arm), 100 * sgd->mean,
-           vt_best_rate(e, sgd->arm));
+    vt_study_say(e, "%s: %s (Adam %.1f %% at %.3g, SGD %.1f %% at %.3g). ",
+                 what, how, 100 * adam->mean, vt_study_best_rate(e, adam->arm),
+                 100 * sgd->mean, vt_study_best_rate(e, sgd->arm));
 }
 
 static void read(vt_experiment *e)
 {
-    vt_result r[ARMS];
+    vt_study_result r[ARMS];
 
     for (int i = 0; i < ARMS; i++) {
-        r[i] = vt_add_arm(e, arms[i].name, vt_best_rate(e, arms[i].name),
-                          arms[i].paper);
-        vt_add_sweep(e, arms[i].name);
+        r[i] = vt_study_add_arm(e, arms[i].name,
+                                vt_study_best_rate(e, arms[i].name),
+                                arms[i].paper);
+        vt_study_add_sweep(e, arms[i].name);
     }
-    vt_say(e, vt_above(&r[2], &r[3])
-                  ? "Reproduced. "
-                  : "Not reproduced at this size: for a ResNet, the paper has "
-                    "Adam slightly better. ");
+    vt_study_say(
+        e, vt_study_above(&r[2], &r[3])
+               ? "Reproduced. "
+               : "Not reproduced at this size: for a ResNet, the paper has "
+                 "Adam slightly better. ");
     compare(e, "ResNet", &r[2], &r[3]);
     compare(e, "ViT", &r[0], &r[1]);
 }

@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-void vt_mean(double *mean, double *sd, const double *v, size_t n)
+void vt_study_mean(double *mean, double *sd, const double *v, size_t n)
 {
     double sum = 0, squares = 0;
 
@@ -22,7 +22,7 @@ void vt_mean(double *mean, double *sd, const double *v, size_t n)
     *sd = n > 1 ? sqrt(squares / (double)(n - 1)) : (double)NAN;
 }
 
-void vt_add_result(vt_experiment *e, const vt_result *r)
+void vt_study_add_result(vt_experiment *e, const vt_study_result *r)
 {
     if (e->results < VT_RESULTS)
         e->result[e->results++] = *r;
@@ -32,9 +32,9 @@ void vt_add_result(vt_experiment *e, const vt_result *r)
                                       e->study->name, VT_RESULTS));
 }
 
-vt_result vt_arm(const vt_experiment *e, const char *arm)
+vt_study_result vt_study_arm(const vt_experiment *e, const char *arm)
 {
-    vt_result r = {.x = (double)NAN, .paper = (double)NAN};
+    vt_study_result r = {.x = (double)NAN, .paper = (double)NAN};
     double v[VT_RUNS];
     size_t n = 0;
 
@@ -44,21 +44,22 @@ vt_result vt_arm(const vt_experiment *e, const char *arm)
             e->run[i].score == VT_SCORE_TEST && isfinite(e->run[i].accuracy) &&
             strcmp(e->run[i].arm, arm) == 0)
             v[n++] = e->run[i].accuracy;
-    vt_mean(&r.mean, &r.sd, v, n);
+    vt_study_mean(&r.mean, &r.sd, v, n);
     r.tries = (uint32_t)n;
     return r;
 }
 
-vt_result vt_add_arm(vt_experiment *e, const char *arm, double x, double paper)
+vt_study_result vt_study_add_arm(vt_experiment *e, const char *arm, double x,
+                                 double paper)
 {
-    vt_result r = vt_arm(e, arm);
+    vt_study_result r = vt_study_arm(e, arm);
 
     r.x = x, r.paper = paper;
-    vt_add_result(e, &r);
+    vt_study_add_result(e, &r);
     return r;
 }
 
-void vt_add_point(vt_experiment *e, const char *arm, double x, double y)
+void vt_study_add_point(vt_experiment *e, const char *arm, double x, double y)
 {
     if (e->curves == VT_RESULTS)
         return;
@@ -67,18 +68,18 @@ void vt_add_point(vt_experiment *e, const char *arm, double x, double y)
     vt_snprint(e->curve_arm[e->curves++], VT_RUN_NAME, "%s", arm);
 }
 
-void vt_add_sweep(vt_experiment *e, const char *arm)
+void vt_study_add_sweep(vt_experiment *e, const char *arm)
 {
     for (size_t i = 0; i < e->runs; i++) {
         const vt_run *r = &e->run[i];
 
         if (r->done && r->score == VT_SCORE_HELD_OUT &&
             strcmp(r->arm, arm) == 0)
-            vt_add_point(e, arm, log10(r->lr), r->accuracy);
+            vt_study_add_point(e, arm, log10(r->lr), r->accuracy);
     }
 }
 
-double vt_best_rate(const vt_experiment *e, const char *arm)
+double vt_study_best_rate(const vt_experiment *e, const char *arm)
 {
     double best = 0, most = -1;
 
@@ -92,7 +93,7 @@ double vt_best_rate(const vt_experiment *e, const char *arm)
     return best;
 }
 
-double vt_swept(const vt_experiment *e, const char *arm, double rate)
+double vt_study_swept(const vt_experiment *e, const char *arm, double rate)
 {
     for (size_t i = 0; i < e->runs; i++) {
         const vt_run *r = &e->run[i];
@@ -104,7 +105,7 @@ double vt_swept(const vt_experiment *e, const char *arm, double rate)
     return 0;
 }
 
-void vt_say(vt_experiment *e, const char *format, ...)
+void vt_study_say(vt_experiment *e, const char *format, ...)
 {
     const size_t n = strlen(e->verdict);
     const locale_t before = vt_point_begin();
@@ -117,22 +118,22 @@ void vt_say(vt_experiment *e, const char *format, ...)
 }
 
 /* The variance of the mean; of one run nothing is known. */
-static double doubt(const vt_result *r)
+static double doubt(const vt_study_result *r)
 {
     return r->tries > 1 ? r->sd * r->sd / r->tries : (double)INFINITY;
 }
 
-bool vt_above(const vt_result *a, const vt_result *b)
+bool vt_study_above(const vt_study_result *a, const vt_study_result *b)
 {
     return a->mean - b->mean > 2 * sqrt(doubt(a) + doubt(b));
 }
 
-const char *vt_verdict(const vt_experiment *e)
+const char *vt_study_verdict(const vt_experiment *e)
 {
     return e->verdict;
 }
 
-const vt_result *vt_result_at(const vt_experiment *e, size_t index)
+const vt_study_result *vt_study_result_at(const vt_experiment *e, size_t index)
 {
     return index < e->results ? &e->result[index] : NULL;
 }

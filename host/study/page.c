@@ -51,7 +51,7 @@ static vitcl_status add_table(vt_page *p, const vt_experiment *e)
 
     VT_TRY(VT_NEW(&text, e->results * COLUMNS + 1));
     for (size_t i = 0; i < e->results; i++) {
-        const vt_result *r = &e->result[i];
+        const vt_study_result *r = &e->result[i];
         cell *row = text + i * COLUMNS;
 
         snprintf(row[0], CELL, "%s", r->arm);

@@ -62,7 +62,7 @@ static void add_arranged(vt_experiment *e, const arm *a)
     vt_run r = {.score = VT_SCORE_TEST,
                 .augment = "none",
                 .arranged = true,
-                .pictures = VT_MIN(2000, 2 * vt_pictures(e)),
+                .pictures = VT_MIN(2000, 2 * vt_study_pictures(e)),
                 .epochs = 16,
                 .batch = 32,
                 .settings = "{\"warmup_steps\": 150}\n",
@@ -74,53 +74,55 @@ static void add_arranged(vt_experiment *e, const arm *a)
              "\"depth\": 2, \"num_heads\": 4, \"mlp_ratio\": 2%s}}\n",
              a->words);
     arranged_name(r.arm, a);
-    vt_repeat(e, &r, vt_sweep(e, &r, arranged_rates, ARRANGED_RATES));
+    vt_study_repeat(e, &r,
+                    vt_study_sweep(e, &r, arranged_rates, ARRANGED_RATES));
 }
 
 static void list(vt_experiment *e)
 {
     const vt_run usual = like(e, &arms[ONE]);
-    const double rate = vt_sweep(e, &usual, rates, RATES);
+    const double rate = vt_study_sweep(e, &usual, rates, RATES);
 
     for (int i = 0; i < ARMS; i++) {
         const vt_run r = like(e, &arms[i]);
 
-        vt_repeat(e, &r, rate);
+        vt_study_repeat(e, &r, rate);
         if (arms[i].arranged)
             add_arranged(e, &arms[i]);
     }
 }
 
-static void say_arranged(vt_experiment *e, const vt_result r[ARMS])
+static void say_arranged(vt_experiment *e, const vt_study_result r[ARMS])
 {
     const double chance = 1.0 / (int)VT_ARRANGED_CLASSES;
-    const double doubt = 2 * sqrt(chance * (1 - chance) / vt_tests(e));
+    const double doubt = 2 * sqrt(chance * (1 - chance) / vt_study_tests(e));
     int others = 0, above = 0;
 
     for (int i = 0; i < ARMS; i++)
         if (arms[i].arranged && i != NONE)
             others++, above += r[i].mean > chance + doubt;
-    vt_say(e, fabs(r[NONE].mean - chance) > doubt
-                  ? " Where the label is an arrangement, none is NOT at chance"
-              : above == others
-                  ? " Where the label is an arrangement, none is at chance and "
-                    "all others are above it"
-              : above
-                  ? " Where the label is an arrangement, none is at chance, "
-                    "but not all others are above it"
-                  : " Where the label is an arrangement, none is at "
-                    "chance, but so are all others");
+    vt_study_say(
+        e, fabs(r[NONE].mean - chance) > doubt
+               ? " Where the label is an arrangement, none is NOT at chance"
+           : above == others
+               ? " Where the label is an arrangement, none is at chance and "
+                 "all others are above it"
+           : above ? " Where the label is an arrangement, none is at chance, "
+                     "but not all others are above it"
+                   : " Where the label is an arrangement, none is at "
+                     "chance, but so are all others");
     for (int i = 0; i < ARMS; i++)
         if (arms[i].arranged)
-            vt_say(e, "%s %s %.1f +- %.1f %%", i ? "," : ":", arms[i].name,
-                   100 * r[i].mean, isnan(r[i].sd) ? 0 : 100 * r[i].sd);
-    vt_say(e, ".");
+            vt_study_say(e, "%s %s %.1f +- %.1f %%", i ? "," : ":",
+                         arms[i].name, 100 * r[i].mean,
+                         isnan(r[i].sd) ? 0 : 100 * r[i].sd);
+    vt_study_say(e, ".");
 }
 
 /* A point of its kind's line; x: the place, in the order of the title. */
-static vt_result add(vt_experiment *e, const arm *a)
+static vt_study_result add(vt_experiment *e, const arm *a)
 {
-    vt_result r = vt_arm(e, a->name);
+    vt_study_result r = vt_study_arm(e, a->name);
     const char *place = strchr(a->name, '-');
 
     r.x = !place                          ? 0
@@ -129,37 +131,40 @@ static vt_result add(vt_experiment *e, const arm *a)
                                           : 0;
     r.paper = a->paper;
     snprintf(r.arm, sizeof r.arm, "%.*s", (int)strcspn(a->name, "-"), a->name);
-    vt_add_result(e, &r);
+    vt_study_add_result(e, &r);
     return r;
 }
 
-static void say_gap(vt_experiment *e, const vt_result *one,
-                    const vt_result *none, double spread)
+static void say_gap(vt_experiment *e, const vt_study_result *one,
+                    const vt_study_result *none, double spread)
 {
     const double gap = 100 * (one->mean - none->mean);
     const char *others = "among the other kinds and places";
 
-    if (!vt_above(one, none))
-        vt_say(e,
-               "Not reproduced at this size: 1-D positions are not better than "
-               "none by more than chance (%.1f and %.1f %%). The spread %s is "
-               "%.1f points.",
-               100 * one->mean, 100 * none->mean, others, spread);
+    if (!vt_study_above(one, none))
+        vt_study_say(
+            e,
+            "Not reproduced at this size: 1-D positions are not better than "
+            "none by more than chance (%.1f and %.1f %%). The spread %s is "
+            "%.1f points.",
+            100 * one->mean, 100 * none->mean, others, spread);
     else if (gap >= 3 * spread)
-        vt_say(e,
-               "Reproduced: 1-D positions gain %.1f points over none, at least "
-               "three times the spread of %.1f %s.",
-               gap, spread, others);
+        vt_study_say(
+            e,
+            "Reproduced: 1-D positions gain %.1f points over none, at least "
+            "three times the spread of %.1f %s.",
+            gap, spread, others);
     else
-        vt_say(e,
-               "Not reproduced at this size: 1-D positions gain %.1f points "
-               "over none, less than three times the spread of %.1f %s.",
-               gap, spread, others);
+        vt_study_say(
+            e,
+            "Not reproduced at this size: 1-D positions gain %.1f points "
+            "over none, less than three times the spread of %.1f %s.",
+            gap, spread, others);
 }
 
 static void read(vt_experiment *e)
 {
-    vt_result r[ARMS], arranged[ARMS];
+    vt_study_result r[ARMS], arranged[ARMS];
     double low = 1, high = 0;
 
     for (int i = 0; i < ARMS; i++) {
@@ -172,7 +177,7 @@ static void read(vt_experiment *e)
 
         arranged_name(name, &arms[i]);
         if (arms[i].arranged)
-            arranged[i] = vt_add_arm(e, name, (double)NAN, (double)NAN);
+            arranged[i] = vt_study_add_arm(e, name, (double)NAN, (double)NAN);
     }
     say_gap(e, &r[ONE], &r[NONE], 100 * (high - low));
     say_arranged(e, arranged);

@@ -38,7 +38,7 @@ struct vt_experiment {
     vt_run run[VT_RUNS];
     size_t runs;
     /* of report() */
-    vt_result result[VT_RESULTS];
+    vt_study_result result[VT_RESULTS];
     size_t results;
     double curve_x[VT_RESULTS], curve_y[VT_RESULTS];
     char curve_arm[VT_RESULTS][VT_RUN_NAME]; /* of the figure's points */
@@ -83,7 +83,7 @@ vitcl_status vt_process_run(const vt_experiment *e, const char *const *words,
                             const char *out, const char *messages,
                             const char *what);
 /* The last line of that file. */
-void vt_last_line(char *out, size_t room, const char *path);
+void vt_study_last_line(char *out, size_t room, const char *path);
 
 /* ---- train.c ---- */
 
@@ -91,22 +91,23 @@ void vt_last_line(char *out, size_t room, const char *path);
 #define VT_PREDICTED "predicted.png"
 
 /* Trains and scores a run whose result is not known, in steps. */
-typedef struct vt_job {
+typedef struct vt_run_job {
     const vt_run *run;
     int stage, pid; /* pid 0: none runs */
     double began;
     vt_subset data;
-} vt_job;
-vitcl_status vt_job_begin(vt_job *j, vt_experiment *e, const vt_run *run);
+} vt_run_job;
+vitcl_status vt_run_job_begin(vt_run_job *j, vt_experiment *e,
+                              const vt_run *run);
 /* *done: its result is written. */
-vitcl_status vt_job_poll(bool *done, vt_job *j, const vt_experiment *e);
+vitcl_status vt_run_job_poll(bool *done, vt_run_job *j, const vt_experiment *e);
 
 /* ---- result.c ---- */
 
-vitcl_status vt_result_path(char out[VT_STUDY_PATH], const vt_experiment *e,
-                            const vt_run *r);
+vitcl_status vt_study_result_path(char out[VT_STUDY_PATH],
+                                  const vt_experiment *e, const vt_run *r);
 /* Reads the result of run->id, if there is one. */
-vitcl_status vt_result_load(vt_run *run, const vt_experiment *e);
+vitcl_status vt_study_result_load(vt_run *run, const vt_experiment *e);
 
 /* ---- known.c, cost.c ---- */
 

@@ -99,7 +99,7 @@ void vt_process_pause(void)
     nanosleep(&t, NULL);
 }
 
-void vt_last_line(char *out, size_t room, const char *path)
+void vt_study_last_line(char *out, size_t room, const char *path)
 {
     FILE *f = fopen(path, "re");
     char *line = NULL;
@@ -137,7 +137,7 @@ vitcl_status vt_process_run(const vt_experiment *e, const char *const *words,
     if (code != 0) {
         char line[512];
 
-        vt_last_line(line, sizeof line, messages);
+        vt_study_last_line(line, sizeof line, messages);
         st = vt_fail(VITCL_EIO, "%s failed (exit status %d): %s", what, code,
                      line);
     }

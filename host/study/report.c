@@ -34,7 +34,7 @@ static vitcl_status write_table(const vt_experiment *e)
     fprintf(t.f, "arm\t%s\t%s\tdeviation\ttries\tpaper\n", e->study->x,
             e->study->y);
     for (size_t i = 0; i < e->results; i++) {
-        const vt_result *r = &e->result[i];
+        const vt_study_result *r = &e->result[i];
 
         fprintf(t.f, "%s", r->arm);
         put_cell(t.f, "%.6g", r->x);
@@ -163,8 +163,9 @@ vitcl_status vt_experiment_report(vt_experiment *e)
         VT_TRY(vt_experiment_list(e));
     e->study->read(e);
     if (e->runs && e->tries == 1)
-        vt_say(e, " With one try of each arm, no difference can be told from "
-                  "chance.");
+        vt_study_say(
+            e, " With one try of each arm, no difference can be told from "
+               "chance.");
     VT_TRY(e->status);
     VT_TRY(write_table(e));
     snprintf(text, sizeof text, "%s\n", e->verdict);

@@ -173,7 +173,7 @@ enum { ARMS = sizeof arms / sizeof *arms };
 /* Sides that are a multiple of 8: half of them has whole patches of 4. */
 static uint32_t whole_side(const vt_experiment *e)
 {
-    return (vt_side(e) + 7) / 8 * 8;
+    return (vt_study_side(e) + 7) / 8 * 8;
 }
 
 static const char *positions(const char *from)
@@ -187,14 +187,14 @@ static void add_small(vt_experiment *e, const char *name)
 
     vt_run_vit(&r, e, positions(name));
     vt_run_arm(&r, name);
-    vt_repeat(e, &r, first_rate);
+    vt_study_repeat(e, &r, first_rate);
 }
 
 static vt_run large(const vt_experiment *e, const arm *a, uint32_t state)
 {
     vt_run r = {.score = VT_SCORE_TEST,
                 .size = whole_side(e),
-                .epochs = vt_epochs(e) > 4 ? vt_epochs(e) / 4 : 1,
+                .epochs = vt_study_epochs(e) > 4 ? vt_study_epochs(e) / 4 : 1,
                 .prepare = a->changed ? prepare : NULL};
 
     vt_run_vit(&r, e, positions(a->from));
@@ -210,9 +210,9 @@ static void list(vt_experiment *e)
     add_small(e, "small-none");
     for (int i = 0; i < ARMS; i++) {
         const vt_run first = large(e, &arms[i], 1);
-        const double rate = vt_sweep(e, &first, rates, RATES);
+        const double rate = vt_study_sweep(e, &first, rates, RATES);
 
-        for (uint32_t k = 1; k <= vt_tries(e); k++) {
+        for (uint32_t k = 1; k <= vt_study_tries(e); k++) {
             vt_run r = large(e, &arms[i], k);
 
             snprintf(r.name, sizeof r.name, "%.40s-%u", r.arm, k);
@@ -224,32 +224,34 @@ static void list(vt_experiment *e)
 
 static void read(vt_experiment *e)
 {
-    vt_result r[ARMS], small;
+    vt_study_result r[ARMS], small;
     const double side = whole_side(e);
     int better = 0;
 
-    small = vt_add_arm(e, "small", side / 2, (double)NAN);
-    vt_add_arm(e, "small-none", side / 2, (double)NAN);
+    small = vt_study_add_arm(e, "small", side / 2, (double)NAN);
+    vt_study_add_arm(e, "small-none", side / 2, (double)NAN);
     for (int i = 0; i < ARMS; i++) {
-        r[i] = vt_add_arm(e, arms[i].name, side, (double)NAN);
-        vt_add_sweep(e, arms[i].name);
-        better += i > 0 && vt_above(&r[0], &r[i]);
+        r[i] = vt_study_add_arm(e, arms[i].name, side, (double)NAN);
+        vt_study_add_sweep(e, arms[i].name);
+        better += i > 0 && vt_study_above(&r[0], &r[i]);
     }
-    vt_say(e,
-           better == ARMS - 1 ? "Reproduced: positions that are interpolated "
-                                "in two dimensions are better than all others"
-                              : "Not reproduced at this size: positions that "
-                                "are interpolated in two dimensions are better "
-                                "than %d of %d others",
-           better, ARMS - 1);
-    vt_say(e, " (2-D %.1f %%, 1-D %.1f %%, drawn anew %.1f %%, none %.1f %%). ",
-           100 * r[0].mean, 100 * r[1].mean, 100 * r[2].mean, 100 * r[3].mean);
-    vt_say(e,
-           "Before, at %.0f pixels, it is %.1f %%: the higher resolution %s.",
-           side / 2, 100 * small.mean,
-           vt_above(&r[0], &small)   ? "helps"
-           : vt_above(&small, &r[0]) ? "does not help in so few epochs"
-                                     : "makes no difference beyond chance");
+    vt_study_say(e,
+                 better == ARMS - 1
+                     ? "Reproduced: positions that are interpolated "
+                       "in two dimensions are better than all others"
+                     : "Not reproduced at this size: positions that "
+                       "are interpolated in two dimensions are better "
+                       "than %d of %d others",
+                 better, ARMS - 1);
+    vt_study_say(
+        e, " (2-D %.1f %%, 1-D %.1f %%, drawn anew %.1f %%, none %.1f %%). ",
+        100 * r[0].mean, 100 * r[1].mean, 100 * r[2].mean, 100 * r[3].mean);
+    vt_study_say(
+        e, "Before, at %.0f pixels, it is %.1f %%: the higher resolution %s.",
+        side / 2, 100 * small.mean,
+        vt_study_above(&r[0], &small)   ? "helps"
+        : vt_study_above(&small, &r[0]) ? "does not help in so few epochs"
+                                        : "makes no difference beyond chance");
 }
 
 const vt_study vt_study_resolution = {

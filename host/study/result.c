@@ -9,20 +9,20 @@
 
 enum { SMALL_FILE = 1 << 16 };
 
-vitcl_status vt_result_path(char out[VT_STUDY_PATH], const vt_experiment *e,
-                            const vt_run *r)
+vitcl_status vt_study_result_path(char out[VT_STUDY_PATH],
+                                  const vt_experiment *e, const vt_run *r)
 {
     return vt_study_path(out, e, "files/%s.result.json", r->id);
 }
 
-vitcl_status vt_result_load(vt_run *r, const vt_experiment *e)
+vitcl_status vt_study_result_load(vt_run *r, const vt_experiment *e)
 {
     char path[VT_STUDY_PATH];
     vitcl_status st = VITCL_OK;
     vt_json *json = NULL;
     const vt_rate *rate = vt_rate_of(e, r);
 
-    VT_TRY(vt_result_path(path, e, r));
+    VT_TRY(vt_study_result_path(path, e, r));
     if (!vt_path_exists(path))
         goto done;
     VT_TRY(vt_json_load(&json, path, SMALL_FILE, 8));

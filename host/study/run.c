@@ -20,7 +20,7 @@ static bool stopped(const vt_experiment *e)
 }
 
 /* Where `run` is after runs were listed again. */
-static bool is_running(const vt_job *jobs, size_t count, const char *id)
+static bool is_running(const vt_run_job *jobs, size_t count, const char *id)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(jobs[i].run->id, id) == 0)
@@ -29,7 +29,7 @@ static bool is_running(const vt_job *jobs, size_t count, const char *id)
 }
 
 typedef struct pool {
-    vt_job job[JOBS];
+    vt_run_job job[JOBS];
     vt_run run[JOBS]; /* copies: the list may be made again */
     size_t count, most;
 } pool;
@@ -58,7 +58,7 @@ static vitcl_status start_runs(pool *p, vt_experiment *e)
         snprintf(line, sizeof line, "run %zu of %zu: %s", i + 1, e->runs,
                  r->name);
         say(e, line);
-        VT_TRY(vt_job_begin(&p->job[p->count], e, &p->run[p->count]));
+        VT_TRY(vt_run_job_begin(&p->job[p->count], e, &p->run[p->count]));
         p->count++;
     }
 done:
@@ -84,7 +84,7 @@ static vitcl_status poll_runs(pool *p, vt_experiment *e)
     for (size_t i = p->count; i-- > 0;) {
         bool done;
 
-        VT_TRY(vt_job_poll(&done, &p->job[i], e));
+        VT_TRY(vt_run_job_poll(&done, &p->job[i], e));
         if (done)
             leave(p, i), any = true;
     }

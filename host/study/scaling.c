@@ -20,8 +20,9 @@ static const char *const sizes[] = {"small", "middle", "large"};
 
 static vt_run like(const vt_experiment *e, int family, int size, int length)
 {
-    vt_run r = {
-        .score = VT_SCORE_TEST, .epochs = vt_epochs(e) << length, .state = 1};
+    vt_run r = {.score = VT_SCORE_TEST,
+                .epochs = vt_study_epochs(e) << length,
+                .state = 1};
 
     vt_run_family(&r, e, family, size);
     snprintf(r.arm, sizeof r.arm, "%s-%s", vt_family_names[family],
@@ -34,7 +35,7 @@ static void list(vt_experiment *e)
 {
     for (int f = 0; f < VT_FAMILIES; f++) {
         const vt_run middle = like(e, f, 1, 0);
-        const double rate = vt_sweep(e, &middle, rates, RATES);
+        const double rate = vt_study_sweep(e, &middle, rates, RATES);
 
         for (int i = 0; i < EACH; i++) {
             vt_run r = like(e, f, i / LENGTHS, i % LENGTHS);
@@ -99,15 +100,15 @@ static double factor(const point *a, int na, const point *b, int nb)
 
 static void add(vt_experiment *e, const char *arm, point p, bool plain)
 {
-    vt_result r = {.x = p.x,
-                   .mean = p.y,
-                   .sd = (double)NAN,
-                   .tries = 1,
-                   .paper = (double)NAN,
-                   .plain = plain};
+    vt_study_result r = {.x = p.x,
+                         .mean = p.y,
+                         .sd = (double)NAN,
+                         .tries = 1,
+                         .paper = (double)NAN,
+                         .plain = plain};
 
     snprintf(r.arm, sizeof r.arm, "%s", arm);
-    vt_add_result(e, &r);
+    vt_study_add_result(e, &r);
 }
 
 static int points(point *out, const vt_experiment *e, int family)
@@ -128,10 +129,12 @@ static int points(point *out, const vt_experiment *e, int family)
 static void say_factor(vt_experiment *e, const char *name, double f)
 {
     if (f > 0)
-        vt_say(e, " For equal accuracy %s needs %.2f times the ViT's compute.",
-               name, f);
+        vt_study_say(
+            e, " For equal accuracy %s needs %.2f times the ViT's compute.",
+            name, f);
     else
-        vt_say(e, " No accuracy is reached by both the ViT and %s.", name);
+        vt_study_say(e, " No accuracy is reached by both the ViT and %s.",
+                     name);
 }
 
 static void read(vt_experiment *e)
@@ -163,17 +166,19 @@ static void read(vt_experiment *e)
     }
     net = factor(of[0], count[0], of[1], count[1]);
     hybrid = factor(of[0], count[0], of[2], count[2]);
-    vt_say(e, net >= 2  ? "Reproduced: the ViT needs less than half of a "
-                          "ResNet's compute."
-              : net > 0 ? "Not reproduced at this size: the ViT does not need "
+    vt_study_say(e, net >= 2 ? "Reproduced: the ViT needs less than half of a "
+                               "ResNet's compute."
+                    : net > 0
+                        ? "Not reproduced at this size: the ViT does not need "
                           "less than half of a ResNet's compute."
                         : "Undecided at this size.");
     say_factor(e, "the ResNet", net);
     say_factor(e, "the hybrid", hybrid);
-    vt_say(e,
-           " On the Pareto front are %d of the ViT's, %d of the ResNet's and "
-           "%d of the hybrid's points.",
-           on[0], on[1], on[2]);
+    vt_study_say(
+        e,
+        " On the Pareto front are %d of the ViT's, %d of the ResNet's and "
+        "%d of the hybrid's points.",
+        on[0], on[1], on[2]);
 }
 
 const vt_study vt_study_scaling = {

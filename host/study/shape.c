@@ -36,9 +36,10 @@ static vt_run like(const vt_experiment *e, const shape *s)
     vt_vit v = s->size;
 
     /* 8, 4 or 2 pixels at 32; a side is a multiple of 4 */
-    v.patch = vt_side(e) % 8 == 0 || v.patch != 4 ? vt_side(e) / v.patch
-                                                  : vt_side(e) / 2;
-    while (vt_side(e) % v.patch)
+    v.patch = vt_study_side(e) % 8 == 0 || v.patch != 4
+                  ? vt_study_side(e) / v.patch
+                  : vt_study_side(e) / 2;
+    while (vt_study_side(e) % v.patch)
         v.patch--;
     vt_run_vit_sized(&r, e, &v, "");
     vt_run_arm(&r, s->arm);
@@ -48,20 +49,20 @@ static vt_run like(const vt_experiment *e, const shape *s)
 static void list(vt_experiment *e)
 {
     const vt_run r = like(e, &middle);
-    const double rate = vt_sweep(e, &r, rates, RATES);
+    const double rate = vt_study_sweep(e, &r, rates, RATES);
 
-    vt_repeat(e, &r, rate);
+    vt_study_repeat(e, &r, rate);
     for (int i = 0; i < SHAPES; i++) {
         const vt_run other = like(e, &shapes[i]);
 
-        vt_repeat(e, &other, rate);
+        vt_study_repeat(e, &other, rate);
     }
 }
 
 /* The arm's line; x: log10 of a run's TFLOP. */
-static vt_result result(const vt_experiment *e, const shape *s)
+static vt_study_result result(const vt_experiment *e, const shape *s)
 {
-    vt_result r = vt_arm(e, s->arm);
+    vt_study_result r = vt_study_arm(e, s->arm);
     char name[VT_RUN_NAME + 4];
     const vt_run *run;
 
@@ -71,12 +72,12 @@ static vt_result result(const vt_experiment *e, const shape *s)
     return r;
 }
 
-static void add(vt_experiment *e, const vt_result *r, const char *way)
+static void add(vt_experiment *e, const vt_study_result *r, const char *way)
 {
-    vt_result line = *r;
+    vt_study_result line = *r;
 
     snprintf(line.arm, sizeof line.arm, "%s", way);
-    vt_add_result(e, &line);
+    vt_study_add_result(e, &line);
 }
 
 /* Points of accuracy for ten times the compute, and the variance of that. */
@@ -84,12 +85,12 @@ typedef struct slope {
     double points, variance;
 } slope;
 
-static double doubt(const vt_result *r)
+static double doubt(const vt_study_result *r)
 {
     return r->tries > 1 ? r->sd * r->sd / r->tries : (double)INFINITY;
 }
 
-static slope slope_of(const vt_result *less, const vt_result *more)
+static slope slope_of(const vt_study_result *less, const vt_study_result *more)
 {
     const double scale = 100 / (more->x - less->x);
 
@@ -102,22 +103,24 @@ static void say_depth(vt_experiment *e, const slope *depth, const slope *width)
     const double apart = depth->points - width->points;
 
     if (fabs(apart) <= 2 * sqrt(depth->variance + width->variance))
-        vt_say(e, "Not reproduced at this size: depth and width do not differ "
-                  "by more than chance. ");
+        vt_study_say(
+            e, "Not reproduced at this size: depth and width do not differ "
+               "by more than chance. ");
     else
-        vt_say(e, apart > 0 ? "Reproduced: depth gains more than width. "
+        vt_study_say(e, apart > 0
+                            ? "Reproduced: depth gains more than width. "
                             : "Not reproduced at this size: width gains more "
                               "than depth. ");
 }
 
 static void read(vt_experiment *e)
 {
-    const vt_result m = result(e, &middle);
+    const vt_study_result m = result(e, &middle);
     slope gain[WAYS];
 
     for (int w = 0; w < WAYS; w++) {
         const shape *s = &shapes[2 * w];
-        const vt_result less = result(e, &s[0]), more = result(e, &s[1]);
+        const vt_study_result less = result(e, &s[0]), more = result(e, &s[1]);
 
         add(e, &less, s->way);
         add(e, &m, s->way);
@@ -125,12 +128,13 @@ static void read(vt_experiment *e)
         gain[w] = slope_of(&less, &more);
     }
     say_depth(e, &gain[0], &gain[1]);
-    vt_say(e, "Points of accuracy for ten times the compute, from the smallest "
-              "to the largest:");
+    vt_study_say(
+        e, "Points of accuracy for ten times the compute, from the smallest "
+           "to the largest:");
     for (int w = 0; w < WAYS; w++)
-        vt_say(e, "%s %s %.1f +- %.1f", w ? "," : "", shapes[2 * w].way,
-               gain[w].points, sqrt(gain[w].variance));
-    vt_say(e, ".");
+        vt_study_say(e, "%s %s %.1f +- %.1f", w ? "," : "", shapes[2 * w].way,
+                     gain[w].points, sqrt(gain[w].variance));
+    vt_study_say(e, ".");
 }
 
 const vt_study vt_study_shape = {

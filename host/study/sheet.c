@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-vt_sheet *vt_add_sheet(vt_experiment *e, const vt_sheet *like)
+vt_sheet *vt_study_add_sheet(vt_experiment *e, const vt_sheet *like)
 {
     vt_sheet *s = &e->sheet[e->sheets < VT_SHEETS ? e->sheets : VT_SHEETS - 1];
 
@@ -22,7 +22,7 @@ vt_sheet *vt_add_sheet(vt_experiment *e, const vt_sheet *like)
     return s;
 }
 
-void vt_put(vt_sheet *s, size_t column, const char *format, ...)
+void vt_sheet_put(vt_sheet *s, size_t column, const char *format, ...)
 {
     const size_t row = s->rows < VT_SHEET_ROWS ? s->rows : VT_SHEET_ROWS - 1;
     const locale_t before = vt_point_begin();
@@ -34,7 +34,7 @@ void vt_put(vt_sheet *s, size_t column, const char *format, ...)
     vt_point_end(before);
 }
 
-void vt_put_row(vt_sheet *s)
+void vt_sheet_put_row(vt_sheet *s)
 {
     if (s->rows < VT_SHEET_ROWS)
         s->rows++;

@@ -98,8 +98,8 @@ static vitcl_status largest_batch(vt_speed *s, const vt_speeds *all,
     vt_size one, two;
     double each, tensor;
 
-    VT_TRY(vt_size_of(&one, e, vt_speed_models[model], pixels, 1));
-    VT_TRY(vt_size_of(&two, e, vt_speed_models[model], pixels, 2));
+    VT_TRY(vt_table_6_size(&one, e, vt_speed_models[model], pixels, 1));
+    VT_TRY(vt_table_6_size(&two, e, vt_speed_models[model], pixels, 2));
     each = two.activations - one.activations;
     tensor = two.tensor - one.tensor;
     s->gmac = one.gmac;

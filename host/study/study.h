@@ -64,14 +64,14 @@ struct vt_run {
 };
 
 /* One line of the table of results. */
-typedef struct vt_result {
+typedef struct vt_study_result {
     char arm[VT_RUN_NAME];
     double x;        /* NAN: none */
     double mean, sd; /* sd NAN: of one run */
     uint32_t tries;
     double paper; /* the paper's figure; NAN: none */
     bool plain;   /* in the table, not in the figure */
-} vt_result;
+} vt_study_result;
 
 /* A table of a study without trainings, in place of results. */
 enum {
@@ -111,11 +111,11 @@ const vt_study *vt_study_find(const char *name);
 /* ---- for list() (experiment.c) ---- */
 
 /* What list() may ask. */
-uint32_t vt_pictures(const vt_experiment *e); /* of the training part */
-uint32_t vt_epochs(const vt_experiment *e);
-uint32_t vt_tries(const vt_experiment *e);
-uint32_t vt_side(const vt_experiment *e); /* of the pictures, in pixels */
-uint32_t vt_classes(const vt_experiment *e);
+uint32_t vt_study_pictures(const vt_experiment *e); /* of the training part */
+uint32_t vt_study_epochs(const vt_experiment *e);
+uint32_t vt_study_tries(const vt_experiment *e);
+uint32_t vt_study_side(const vt_experiment *e); /* of the pictures, in pixels */
+uint32_t vt_study_classes(const vt_experiment *e);
 /* Adds a copy; the result has done and, if so, the scores. Never NULL: an error
  * is kept and ends the study after list(). Valid until list() returns. */
 const vt_run *vt_run_add(vt_experiment *e, const vt_run *run);
@@ -132,10 +132,10 @@ void vt_run_vit_sized(vt_run *run, const vt_experiment *e, const vt_vit *v,
                       const char *more);
 /* Adds one run "ARM-lr-RATE" for each rate, scored on held-out pictures. The
  * rate of the best, or 0 while not all are done. */
-double vt_sweep(vt_experiment *e, const vt_run *like, const double *rates,
-                size_t count);
-/* Adds vt_tries() runs "ARM-1" .. with this rate, scored as `like` says. */
-void vt_repeat(vt_experiment *e, const vt_run *like, double lr);
+double vt_study_sweep(vt_experiment *e, const vt_run *like, const double *rates,
+                      size_t count);
+/* Adds vt_study_tries() runs "ARM-1" .. with this rate, scored as by `like`. */
+void vt_study_repeat(vt_experiment *e, const vt_run *like, double lr);
 /* What the run is compared as; also the beginning of its name. */
 void vt_run_arm(vt_run *run, const char *arm);
 /* The runs so far, after list(): all, in its order. */
@@ -144,32 +144,33 @@ const vt_run *vt_run_named(const vt_experiment *e, const char *name);
 
 /* ---- for read() (outcome.c) ---- */
 
-void vt_add_result(vt_experiment *e, const vt_result *r);
-/* The runs of vt_repeat() with this arm as one line. */
-vt_result vt_arm(const vt_experiment *e, const char *arm);
+void vt_study_add_result(vt_experiment *e, const vt_study_result *r);
+/* The runs of vt_study_repeat() with this arm as one line. */
+vt_study_result vt_study_arm(const vt_experiment *e, const char *arm);
 /* Adds that line. */
-vt_result vt_add_arm(vt_experiment *e, const char *arm, double x, double paper);
-/* The runs of vt_sweep() as a line of the figure, over log10 of the rate. */
-void vt_add_sweep(vt_experiment *e, const char *arm);
+vt_study_result vt_study_add_arm(vt_experiment *e, const char *arm, double x,
+                                 double paper);
+/* The runs of vt_study_sweep(): a line of the figure over log10 of the rate. */
+void vt_study_add_sweep(vt_experiment *e, const char *arm);
 /* The best rate of that sweep, and the held-out accuracy at a rate; 0: none. */
-double vt_best_rate(const vt_experiment *e, const char *arm);
-double vt_swept(const vt_experiment *e, const char *arm, double rate);
+double vt_study_best_rate(const vt_experiment *e, const char *arm);
+double vt_study_swept(const vt_experiment *e, const char *arm, double rate);
 /* Mean and sample deviation; sd NAN for one value. */
-void vt_mean(double *mean, double *sd, const double *v, size_t n);
+void vt_study_mean(double *mean, double *sd, const double *v, size_t n);
 /* A point of the figure that is in no table. */
-void vt_add_point(vt_experiment *e, const char *arm, double x, double y);
-/* Adds a copy of that table; vt_put() sets a cell of its next row, which
- * vt_put_row() ends. */
-vt_sheet *vt_add_sheet(vt_experiment *e, const vt_sheet *like);
-void vt_put(vt_sheet *s, size_t column, const char *format, ...)
+void vt_study_add_point(vt_experiment *e, const char *arm, double x, double y);
+/* Adds a copy of that table; vt_sheet_put() sets a cell of its next row, which
+ * vt_sheet_put_row() ends. */
+vt_sheet *vt_study_add_sheet(vt_experiment *e, const vt_sheet *like);
+void vt_sheet_put(vt_sheet *s, size_t column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void vt_put_row(vt_sheet *s);
+void vt_sheet_put_row(vt_sheet *s);
 /* Appends to the verdict. */
-void vt_say(vt_experiment *e, const char *format, ...)
+void vt_study_say(vt_experiment *e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Is a above b by more than chance: more than twice the deviation of the
  * difference of the means? */
-bool vt_above(const vt_result *a, const vt_result *b);
+bool vt_study_above(const vt_study_result *a, const vt_study_result *b);
 
 /* ---- for the program ---- */
 
@@ -203,11 +204,11 @@ typedef struct vt_run_cost {
     double flop, seconds; /* multiply-accumulates count as two */
 } vt_run_cost;
 vt_run_cost vt_run_costs(const vt_experiment *e, const vt_run *run);
-uint32_t vt_tests(const vt_experiment *e); /* test pictures */
+uint32_t vt_study_tests(const vt_experiment *e); /* test pictures */
 /* After report(); of a study without trainings also after plan(). */
 const vt_sheet *vt_sheet_at(const vt_experiment *e, size_t index);
 /* After report(). */
-const char *vt_verdict(const vt_experiment *e);
-const vt_result *vt_result_at(const vt_experiment *e, size_t index);
+const char *vt_study_verdict(const vt_experiment *e);
+const vt_study_result *vt_study_result_at(const vt_experiment *e, size_t index);
 
 #endif

@@ -101,8 +101,9 @@ static bool read_size(vt_size *out, const vt_json *json)
            vt_json_uint(&out->classes, vt_json_get(json, "classes"));
 }
 
-vitcl_status vt_size_of(vt_size *out, const vt_experiment *e,
-                        const char *preset, unsigned pixels, unsigned batch)
+vitcl_status vt_table_6_size(vt_size *out, const vt_experiment *e,
+                             const char *preset, unsigned pixels,
+                             unsigned batch)
 {
     char to[VT_STUDY_PATH], messages[VT_STUDY_PATH], size[16], count[16];
     const char *const words[] = {"info",   "--preset", preset,
@@ -134,7 +135,7 @@ vitcl_status vt_table_6(vt_cost_row rows[VT_TABLE_6], const vt_experiment *e)
         const double pictures = jft * r->epochs;
         vt_size s;
 
-        VT_TRY(vt_size_of(&s, e, r->preset, SIDE, 1));
+        VT_TRY(vt_table_6_size(&s, e, r->preset, SIDE, 1));
         r->parameters = s.parameters;
         r->memory = s.weights + s.activations;
         r->gmac = s.gmac - (double)s.width * (double)s.classes / 1e9;

@@ -29,7 +29,8 @@ typedef struct vt_size {
     double gmac, weights, activations, tensor;
     uint64_t parameters, width, classes;
 } vt_size;
-vitcl_status vt_size_of(vt_size *out, const vt_experiment *e,
-                        const char *preset, unsigned pixels, unsigned batch);
+vitcl_status vt_table_6_size(vt_size *out, const vt_experiment *e,
+                             const char *preset, unsigned pixels,
+                             unsigned batch);
 
 #endif

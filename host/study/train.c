@@ -21,20 +21,20 @@ enum { SMALL_FILE = 1 << 16, LOG_FILE = 64 << 20 };
 
 /* ---- the words of a command ---- */
 
-typedef struct command {
+typedef struct command_words {
     const char *word[WORDS];
     char number[WORDS][ROOM];
     int count, numbers;
-} command;
+} command_words;
 
-static void put(command *c, const char *name, const char *value)
+static void put(command_words *c, const char *name, const char *value)
 {
     c->word[c->count++] = name;
     if (value)
         c->word[c->count++] = value;
 }
 
-static void put_count(command *c, const char *name, uint32_t value)
+static void put_count(command_words *c, const char *name, uint32_t value)
 {
     char *text = c->number[c->numbers++];
 
@@ -75,8 +75,8 @@ static uint32_t held_out(const vt_run *r)
     return VT_MIN(r->pictures / 5, 1000);
 }
 
-static vitcl_status words_train(command *c, paths *p, const vt_experiment *e,
-                                const vt_job *j)
+static vitcl_status words_train(command_words *c, paths *p,
+                                const vt_experiment *e, const vt_run_job *j)
 {
     const vt_run *r = j->run;
     char checkpoint[VT_STUDY_PATH + 32];
@@ -130,8 +130,8 @@ done:
     return st;
 }
 
-static void words_score(command *c, const paths *p, const vt_experiment *e,
-                        const vt_job *j)
+static void words_score(command_words *c, const paths *p,
+                        const vt_experiment *e, const vt_run_job *j)
 {
     const vt_run *r = j->run;
 
@@ -228,7 +228,7 @@ static int put_real(char *out, size_t room, double v)
                        : vt_snprint(out, room, "null");
 }
 
-static vitcl_status write_result(const vt_job *j, const vt_experiment *e,
+static vitcl_status write_result(const vt_run_job *j, const vt_experiment *e,
                                  bool diverged)
 {
     vitcl_status st = VITCL_OK;
@@ -259,7 +259,7 @@ static vitcl_status write_result(const vt_job *j, const vt_experiment *e,
     PUT("], \"diverged\": %s, \"seconds\": %.1f}\n",
         diverged ? "true" : "false", (vt_now_ms() - j->began) / 1e3);
 #undef PUT
-    VT_TRY(vt_result_path(path, e, &r));
+    VT_TRY(vt_study_result_path(path, e, &r));
     VT_TRY(vt_study_write(path, text));
 done:
     return st;
@@ -267,7 +267,7 @@ done:
 
 /* ---- the stages ---- */
 
-static bool needed(const vt_job *j)
+static bool needed(const vt_run_job *j)
 {
     return j->stage == TRAIN ||
            (j->stage == SCORE && j->run->score == VT_SCORE_TEST) ||
@@ -275,10 +275,10 @@ static bool needed(const vt_job *j)
 }
 
 /* The next stage that the run needs; after the last pid is 0. */
-static vitcl_status start_stage(vt_job *j, const vt_experiment *e)
+static vitcl_status start_stage(vt_run_job *j, const vt_experiment *e)
 {
     vitcl_status st = VITCL_OK;
-    command c = {.count = 0};
+    command_words c = {.count = 0};
     paths p;
 
     while (j->stage < STAGES && !needed(j))
@@ -319,11 +319,12 @@ done:
     return st;
 }
 
-vitcl_status vt_job_begin(vt_job *j, vt_experiment *e, const vt_run *run)
+vitcl_status vt_run_job_begin(vt_run_job *j, vt_experiment *e,
+                              const vt_run *run)
 {
     vitcl_status st;
 
-    *j = (vt_job){.run = run, .began = vt_now_ms()};
+    *j = (vt_run_job){.run = run, .began = vt_now_ms()};
     if (run->arranged)
         VT_TRY(make_arranged(&j->data, e, run->pictures));
     else
@@ -334,7 +335,7 @@ done:
 }
 
 /* A learning rate may be too large: that is a result of a sweep. */
-static bool diverged(const vt_job *j, const paths *p)
+static bool diverged(const vt_run_job *j, const paths *p)
 {
     vt_file f = {0};
     bool yes = false;
@@ -348,7 +349,7 @@ static bool diverged(const vt_job *j, const paths *p)
     return yes;
 }
 
-vitcl_status vt_job_poll(bool *done, vt_job *j, const vt_experiment *e)
+vitcl_status vt_run_job_poll(bool *done, vt_run_job *j, const vt_experiment *e)
 {
     vitcl_status st;
     bool ended;
@@ -368,7 +369,7 @@ vitcl_status vt_job_poll(bool *done, vt_job *j, const vt_experiment *e)
     if (code != 0) {
         char line[512];
 
-        vt_last_line(line, sizeof line, p.messages);
+        vt_study_last_line(line, sizeof line, p.messages);
         st = vt_fail(VITCL_EIO,
                      "run %s failed (exit status %d): %s; all its "
                      "messages are in %s",
