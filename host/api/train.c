@@ -293,8 +293,8 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
         VT_TRY(prepare(&s, o.output, d));
         VT_TRY(vt_left_out_save(&without, o.output));
     }
-    VT_TRY(vt_train(&last,
-                    &(vt_job){.dev = device->dev,
+    VT_TRY(vt_train(
+        &last, &(vt_training){.dev = device->dev,
                               .gemm = o.gemm,
                               .folder = o.output,
                               .settings = &s,

@@ -10,18 +10,18 @@
 
 void vt_sha256_begin(vt_sha256_state *s)
 {
-    sha256_init(s);
+    sha256_init(&s->nettle);
 }
 
 void vt_sha256_add(vt_sha256_state *s, const void *data, size_t size)
 {
     if (size > 0) /* data may be NULL */
-        sha256_update(s, size, data);
+        sha256_update(&s->nettle, size, data);
 }
 
 void vt_sha256_end(vt_sha256_state *s, uint8_t out[32])
 {
-    sha256_digest(s, 32, out);
+    sha256_digest(&s->nettle, 32, out);
 }
 
 #else

@@ -8,14 +8,17 @@
 
 #ifdef VT_WITH_NETTLE
 #include <nettle/sha2.h>
-typedef struct sha256_ctx vt_sha256_state;
-#else
+#endif
+
 typedef struct vt_sha256_state {
+#ifdef VT_WITH_NETTLE
+    struct sha256_ctx nettle;
+#else
     uint32_t h[8];
     uint64_t bytes;
     uint8_t block[64];
-} vt_sha256_state;
 #endif
+} vt_sha256_state;
 
 void vt_sha256_begin(vt_sha256_state *s);
 void vt_sha256_add(vt_sha256_state *s, const void *data, size_t size);

@@ -8,10 +8,10 @@
 #include "data/dataset.h"
 #include "walk/walk.h"
 
-typedef struct part {
+typedef struct vt_dataset_part {
     vt_file file;
     size_t first, records; /* first: its offset in bytes */
-} part;
+} vt_dataset_part;
 
 struct vt_dataset {
     char kind[16];
@@ -23,7 +23,7 @@ struct vt_dataset {
     size_t classes, name_cap;
     vt_left left;
     char *remark; /* on what was left out, or NULL */
-    part parts[8];
+    vt_dataset_part parts[8];
     size_t part_count;
     size_t record, header; /* bytes a record, and of its labels */
     uint32_t side_h, side_w;

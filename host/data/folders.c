@@ -62,7 +62,7 @@ static vitcl_status add_class(vt_dataset *d, vt_walk *w, const char *root,
     const uint32_t class = (uint32_t)d->classes;
     vitcl_status st = VITCL_OK;
     char *folder = NULL;
-    vt_found f;
+    vt_walk_found f;
 
     VT_TRY(vt_dataset_add_class(d, name));
     VT_TRY(vt_format(&folder, "%s/%s", root, name));

@@ -20,7 +20,7 @@
 static vitcl_status add_part(vt_dataset *d, const char *path, const char *file)
 {
     vitcl_status st = VITCL_OK;
-    part *p = &d->parts[d->part_count];
+    vt_dataset_part *p = &d->parts[d->part_count];
     char *full = NULL;
 
     VT_TRY(vt_format(&full, "%s/%s", path, file));
@@ -166,7 +166,7 @@ static vitcl_status open_mnist(vt_dataset *d, const char *path,
     bool train = split && strcmp(split, "train") == 0;
     const char *stem = train ? "train" : "t10k";
     char *images = NULL, *labels = NULL, number[16];
-    part *p = &d->parts[0];
+    vt_dataset_part *p = &d->parts[0];
     vt_file f = {0};
     size_t count;
 

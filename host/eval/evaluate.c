@@ -13,7 +13,7 @@
 
 /* ---- evaluation ---- */
 
-typedef struct scoring {
+typedef struct score_count {
     const vt_dataset *d;
     const size_t *chosen;   /* pictures; NULL: all */
     const uint32_t *wanted; /* dataset's class -> model's class */
@@ -24,10 +24,10 @@ typedef struct scoring {
     const vt_labels *labels; /* or NULL */
     uint32_t *answers;       /* label entries as the model's classes */
     uint64_t real, real_scored;
-} scoring;
+} score_count;
 
 /* Whether the answer is one of the picture's classes. */
-static void score_real(scoring *s, uint32_t picture, uint32_t answer)
+static void score_real(score_count *s, uint32_t picture, uint32_t answer)
 {
     uint32_t n = 0;
     const uint32_t *label = s->answers + vt_labels_of(&n, s->labels, picture);
@@ -42,7 +42,7 @@ static void score_real(scoring *s, uint32_t picture, uint32_t answer)
 
 static void score(void *context, size_t position, const float *row)
 {
-    scoring *s = context;
+    score_count *s = context;
     const uint32_t picture =
         (uint32_t)(s->chosen ? s->chosen[position] : position);
     uint32_t label = vt_dataset_label(s->d, picture);
@@ -92,10 +92,10 @@ vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
     uint32_t *wanted = NULL;
     size_t *chosen = NULL;
     vt_pass pass = {.d = d, .tensor = "logits", .width = known->count};
-    scoring s = {.d = d,
-                 .classes = known->count,
-                 .confusion = confusion,
-                 .labels = pictures->labels};
+    score_count s = {.d = d,
+                     .classes = known->count,
+                     .confusion = confusion,
+                     .labels = pictures->labels};
 
     VT_TRY(choose_part(&chosen, &pass.count, pictures));
     pass.chosen = s.chosen = chosen;

@@ -60,7 +60,7 @@ static int wide(const vt_mma_kind *k, vt_mma_shape s)
 
 static long tiles(const vt_mma_kind *k, vt_mma_shape s, int rows, int n)
 {
-    return vt_tiles(rows, n, high(k, s), wide(k, s));
+    return vt_tile_count(rows, n, high(k, s), wide(k, s));
 }
 
 static bool intel(const vt_mma_kind *k)

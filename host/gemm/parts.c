@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "gemm/common.h"
 
-long vt_tiles(int rows, int columns, int high, int wide)
+long vt_tile_count(int rows, int columns, int high, int wide)
 {
     return (long)vt_divide_up(rows, high) * vt_divide_up(columns, wide);
 }

@@ -13,7 +13,7 @@
 enum { VT_PART_ROWS = 256 };
 enum { VT_PARTS = 4 }; /* at most: tile.c has a kernel for each */
 
-long vt_tiles(int rows, int columns, int high, int wide);
+long vt_tile_count(int rows, int columns, int high, int wide);
 /* The device's processors, of so many units that its driver reports each. */
 long vt_processors(const vt_dev *dev, const vt_told *t, int engines);
 /* The terms of one of about `parts` parts of K, at most `most` of them, a

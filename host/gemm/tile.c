@@ -55,12 +55,12 @@ static int part_terms(const vt_dev *dev, const vt_told *t)
 {
     const vt_gemm_desc *d = &t->d;
 
-    return d->type != VT_I8
-               ? vt_part_terms(t,
-                               vt_processors(dev, t, 1) /
-                                   vt_tiles(VT_PART_ROWS, d->N, SIDE, SIDE),
-                               VT_PARTS)
-               : d->K;
+    return d->type != VT_I8 ? vt_part_terms(t,
+                                            vt_processors(dev, t, 1) /
+                                                vt_tile_count(VT_PART_ROWS,
+                                                              d->N, SIDE, SIDE),
+                                            VT_PARTS)
+                            : d->K;
 }
 
 /* Do the parts have their own work-groups? */
@@ -69,7 +69,7 @@ static bool split(const vt_dev *dev, const vt_told *t)
     const vt_gemm_desc *d = &t->d;
 
     return part_terms(dev, t) < d->K &&
-           vt_tiles(d->batch * d->M, d->N, SIDE, SIDE) <
+           vt_tile_count(d->batch * d->M, d->N, SIDE, SIDE) <
                vt_processors(dev, t, 1);
 }
 
@@ -94,7 +94,7 @@ static int side(const vt_dev *dev, int most, int rows, int columns, int parts)
     const long want = 2L * (long)vt_dev_info(dev)->compute_units;
     int t = most;
 
-    while (t > 32 && vt_tiles(rows, columns, t, t) * parts < want)
+    while (t > 32 && vt_tile_count(rows, columns, t, t) * parts < want)
         t = t / 2 / 16 * 16;
     if (t > 16 && (rows <= 16 || columns <= 16))
         t = 16;

@@ -47,7 +47,7 @@ static vitcl_status truncated(const bmp *b)
 
 static uint32_t number(const bmp *b, size_t at, unsigned bytes)
 {
-    return vt_number(b->data + at, bytes, false);
+    return vt_read_number(b->data + at, bytes, false);
 }
 
 /* ---- the header -------------------------------------------------------- */
@@ -213,7 +213,7 @@ static void widen_colours(uint8_t *out, const uint8_t *row, const bmp *b)
     const uint32_t bytes = b->bits / 8;
 
     for (uint32_t x = 0; x < b->width; x++, row += bytes) {
-        const uint32_t v = vt_number(row, bytes, false);
+        const uint32_t v = vt_read_number(row, bytes, false);
 
         for (size_t c = 0; c < 3; c++) {
             const channel *f = &b->rgb[c];

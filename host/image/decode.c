@@ -91,7 +91,7 @@ static bool is_white(const vt_picture *p)
 
 static const char *archive(const uint8_t *data, size_t size)
 {
-    static const vt_kind kinds[] = {
+    static const vt_picture_format kinds[] = {
         {"ustar", 257, 5, "a tar archive", VT_CODEC_NONE},
         {"\x1f\x8b", 0, 2, "a gzip file", VT_CODEC_NONE},
         {"\x28\xb5\x2f\xfd", 0, 4, "a zstd file", VT_CODEC_NONE},
@@ -107,11 +107,12 @@ static const char *archive(const uint8_t *data, size_t size)
     return NULL;
 }
 
-static vitcl_status unsupported(const vt_kind *format, const uint8_t *data,
-                                size_t size, const char *name)
+static vitcl_status unsupported(const vt_picture_format *format,
+                                const uint8_t *data, size_t size,
+                                const char *name)
 {
     const char *other = archive(data, size);
-    const char *library = format ? vt_kind_library(format) : NULL;
+    const char *library = format ? vt_picture_format_library(format) : NULL;
 
     if (!format && other)
         return vt_fail(VITCL_EUNSUPPORTED,
@@ -138,15 +139,15 @@ static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
 {
     vitcl_status st = VITCL_OK;
     vt_picture p = {0};
-    const vt_kind *format;
+    const vt_picture_format *format;
     vt_decode_fn *fill;
     unsigned orientation = 1, notes;
 
     if (size == 0)
         return vt_fail(VITCL_ECORRUPT, "%s: the file is empty", name);
-    format = vt_kind_of(bytes, size);
+    format = vt_picture_format_of(bytes, size);
     if (format && format->codec == VT_CODEC_TIFF && vt_tiff_is_raw(bytes, size))
-        format = &vt_kind_raw;
+        format = &vt_picture_format_raw;
     fill = format ? decoders[format->codec] : NULL;
     if (!fill)
         return unsupported(format, bytes, size, name);

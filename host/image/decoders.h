@@ -23,7 +23,7 @@ void vt_heif_start(void); /* loads libheif's plugins */
 
 /* ---- picture.c ---- */
 /* Reads an unsigned number of at most four bytes. */
-uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian);
+uint32_t vt_read_number(const uint8_t *p, unsigned bytes, bool big_endian);
 /* Blends a pixel of this opacity with white, with the rounding of Pillow's
  * alpha_composite. */
 void vt_lay_on_white(uint8_t rgb[3], uint8_t alpha);

@@ -52,9 +52,9 @@ static uint64_t number(const block *b, const uint8_t *p, unsigned bytes)
     uint64_t half[2];
 
     if (bytes <= 4)
-        return vt_number(p, bytes, b->big_endian);
-    half[0] = vt_number(p, 4, b->big_endian);
-    half[1] = vt_number(p + 4, 4, b->big_endian);
+        return vt_read_number(p, bytes, b->big_endian);
+    half[0] = vt_read_number(p, 4, b->big_endian);
+    half[1] = vt_read_number(p + 4, 4, b->big_endian);
     return b->big_endian ? half[0] << 32 | half[1] : half[1] << 32 | half[0];
 }
 
@@ -128,8 +128,9 @@ static unsigned directory(const block *b, uint64_t at)
     for (size_t p = (size_t)at + head; !end && n > 0 && b->size - p >= size;
          p += size, n--) {
         /* tag, type, count, then the data or where they are */
-        const unsigned tag = vt_number(b->bytes + p, 2, b->big_endian);
-        const unsigned type = vt_number(b->bytes + p + 2, 2, b->big_endian);
+        const unsigned tag = vt_read_number(b->bytes + p, 2, b->big_endian);
+        const unsigned type =
+            vt_read_number(b->bytes + p + 2, 2, b->big_endian);
         const uint64_t count = number(b, b->bytes + p + 4, word);
         const uint8_t *data;
 
@@ -158,7 +159,7 @@ static bool header(block *b, bool big)
     if (b->size < 8 || (memcmp(p, "II", 2) != 0 && memcmp(p, "MM", 2) != 0))
         return false;
     b->big_endian = p[0] == 'M';
-    version = vt_number(p + 2, 2, b->big_endian);
+    version = vt_read_number(p + 2, 2, b->big_endian);
     b->big_tiff = big && version == 43;
     if (b->big_tiff)
         return b->size >= 16;
@@ -231,20 +232,21 @@ bool vt_tiff_is_raw(const uint8_t *tiff, size_t size)
     uint32_t at, n;
     bool big;
 
-    if (size < 10 || vt_number(tiff + 2, 2, tiff[0] == 'M') != 42)
+    if (size < 10 || vt_read_number(tiff + 2, 2, tiff[0] == 'M') != 42)
         return false;
     big = tiff[0] == 'M';
     if (memcmp(tiff + 8, "CR", 2) == 0) /* Canon CR2 */
         return true;
-    at = vt_number(tiff + 4, 4, big);
+    at = vt_read_number(tiff + 4, 4, big);
     if (at > size || size - at < 2)
         return false;
-    n = vt_number(tiff + at, 2, big);
+    n = vt_read_number(tiff + at, 2, big);
     for (size_t p = (size_t)at + 2; n > 0 && p + ENTRY <= size;
          p += ENTRY, n--) {
-        const uint32_t tag = vt_number(tiff + p, 2, big);
-        const uint32_t value = vt_number(
-            tiff + p + 8, vt_number(tiff + p + 2, 2, big) == 3 ? 2 : 4, big);
+        const uint32_t tag = vt_read_number(tiff + p, 2, big);
+        const uint32_t value = vt_read_number(
+            tiff + p + 8, vt_read_number(tiff + p + 2, 2, big) == 3 ? 2 : 4,
+            big);
 
         if (tag == DNG)
             return true;

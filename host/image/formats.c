@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define MAGIC(at, text) text, at, sizeof text - 1
-static const vt_kind formats[] = {
+static const vt_picture_format formats[] = {
     {MAGIC(0, "\xff\xd8\xff"), "JPEG", VT_CODEC_JPEG},
     {MAGIC(0, "\x89PNG\r\n\x1a\n"), "PNG", VT_CODEC_PNG},
     {MAGIC(0, "BM"), "BMP", VT_CODEC_BMP},
@@ -48,8 +48,9 @@ static const vt_kind formats[] = {
     {MAGIC(0, "\xff\x0a"), "JPEG XL", VT_CODEC_NONE},
 };
 
-const vt_kind vt_kind_raw = {MAGIC(0, ""), "RAW", VT_CODEC_RAW};
-static const vt_kind tga = {MAGIC(0, ""), "TGA", VT_CODEC_TGA};
+const vt_picture_format vt_picture_format_raw = {MAGIC(0, ""), "RAW",
+                                                 VT_CODEC_RAW};
+static const vt_picture_format tga = {MAGIC(0, ""), "TGA", VT_CODEC_TGA};
 
 /* TGA has no magic number: is this a header that a decoder could use? */
 static bool is_tga(const uint8_t *d, size_t size)
@@ -65,10 +66,10 @@ static bool is_tga(const uint8_t *d, size_t size)
            (kind == 3 && (depth == 8 || depth == 16));
 }
 
-const vt_kind *vt_kind_of(const uint8_t *data, size_t size)
+const vt_picture_format *vt_picture_format_of(const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i < VT_COUNT(formats); i++) {
-        const vt_kind *f = &formats[i];
+        const vt_picture_format *f = &formats[i];
 
         if (size >= f->at + f->length &&
             memcmp(data + f->at, f->magic, f->length) == 0)
@@ -77,12 +78,12 @@ const vt_kind *vt_kind_of(const uint8_t *data, size_t size)
     return is_tga(data, size) ? &tga : NULL;
 }
 
-bool vt_kind_is_extra(const vt_kind *format)
+bool vt_picture_format_is_extra(const vt_picture_format *format)
 {
     return format->codec >= VT_CODEC_WEBP;
 }
 
-const char *vt_kind_library(const vt_kind *format)
+const char *vt_picture_format_library(const vt_picture_format *format)
 {
     static const char *const names[VT_CODECS] = {
         [VT_CODEC_WEBP] = "libwebp", [VT_CODEC_GIF] = "giflib",

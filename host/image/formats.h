@@ -26,22 +26,22 @@ typedef enum {
     VT_CODECS
 } vt_codec;
 
-typedef struct vt_kind {
+typedef struct vt_picture_format {
     const char *magic;
     size_t at, length; /* offset and length of magic */
     const char *what;  /* for messages */
     vt_codec codec;
-} vt_kind;
+} vt_picture_format;
 
 /* So many first bytes are enough. */
 enum { VT_FORMAT_BYTES = 32 };
 /* NULL: unknown. */
-const vt_kind *vt_kind_of(const uint8_t *data, size_t size);
+const vt_picture_format *vt_picture_format_of(const uint8_t *data, size_t size);
 /* What a TIFF is that vt_tiff_is_raw(). */
-extern const vt_kind vt_kind_raw;
+extern const vt_picture_format vt_picture_format_raw;
 /* Is this format read by vitcl-decode-all alone? */
-bool vt_kind_is_extra(const vt_kind *format);
+bool vt_picture_format_is_extra(const vt_picture_format *format);
 /* The library that reads it, NULL: one that every build has. */
-const char *vt_kind_library(const vt_kind *format);
+const char *vt_picture_format_library(const vt_picture_format *format);
 
 #endif

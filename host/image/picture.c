@@ -107,7 +107,7 @@ vitcl_status vt_shrink(vt_picture *out, const vt_picture *in, uint32_t side)
     return VITCL_OK;
 }
 
-uint32_t vt_number(const uint8_t *p, unsigned bytes, bool big_endian)
+uint32_t vt_read_number(const uint8_t *p, unsigned bytes, bool big_endian)
 {
     uint32_t v = 0;
 

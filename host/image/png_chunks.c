@@ -131,14 +131,15 @@ vitcl_status vt_png_walk(vt_png_chunks *out, const uint8_t *d, size_t size,
         uint32_t n;
 
         if (size - at < 12 || !is_chunk_name(type) ||
-            (n = vt_number(d + at, 4, true)) > size - at - 12) {
+            (n = vt_read_number(d + at, 4, true)) > size - at - 12) {
             if (in_data || (size - at >= 8 && is_chunk_name(type) &&
                             memcmp(type, "IDAT", 4) == 0))
                 break; /* the decoder checks the data */
             return vt_fail(VITCL_ECORRUPT, "%s: the PNG is truncated", name);
         }
         in_data = in_data || memcmp(type, "IDAT", 4) == 0;
-        if (!in_data && crc32(0, type, n + 4) != vt_number(body + n, 4, true))
+        if (!in_data &&
+            crc32(0, type, n + 4) != vt_read_number(body + n, 4, true))
             return vt_fail(VITCL_ECORRUPT,
                            "%s: wrong checksum in PNG chunk %.4s", name,
                            (const char *)type);

@@ -142,7 +142,7 @@ static int free_worker(const vt_decoder_pool *p, bool large, uint32_t *slot)
     return best;
 }
 
-static vitcl_status open_job(int *out, uint64_t *size, vt_job *j)
+static vitcl_status open_job(int *out, uint64_t *size, vt_decode_job *j)
 {
     struct stat s;
     int fd = j->file >= 0
@@ -172,9 +172,10 @@ static bool is_extra(int file)
 {
     uint8_t head[VT_FORMAT_BYTES];
     const ssize_t n = pread(file, head, sizeof head, 0);
-    const vt_kind *format = n > 0 ? vt_kind_of(head, (size_t)n) : NULL;
+    const vt_picture_format *format =
+        n > 0 ? vt_picture_format_of(head, (size_t)n) : NULL;
 
-    return format && vt_kind_is_extra(format);
+    return format && vt_picture_format_is_extra(format);
 }
 
 /* Makes a worker one that has all codecs: a new process, once the old one has
@@ -198,9 +199,9 @@ static bool widen(vt_decoder_pool *p, unsigned index, vitcl_status *st)
 }
 
 /* Sends a job to a worker; false: no room now. */
-static bool dispatch(vt_decoder_pool *p, vt_job *j)
+static bool dispatch(vt_decoder_pool *p, vt_decode_job *j)
 {
-    vt_job_order order = {.how = p->how, .whole = p->whole, .side = p->side};
+    vt_decode_order order = {.how = p->how, .whole = p->whole, .side = p->side};
     int file = -1, target, error;
     uint32_t slot = 0;
     vitcl_status st = VITCL_OK;
@@ -237,7 +238,7 @@ static bool dispatch(vt_decoder_pool *p, vt_job *j)
         vt_pool_fail(p, j, VITCL_ENOMEM);
         return true;
     }
-    j->state = VT_JOB_SENT;
+    j->state = VT_DECODE_SENT;
     j->worker = target;
     j->slot = slot;
     p->workers[target].taken[slot] = true;
@@ -251,9 +252,9 @@ static void dispatch_all(vt_decoder_pool *p)
     bool full[2] = {false, false};
 
     for (unsigned i = 0; i < vt_pool_window(p) && !full[0]; i++) {
-        vt_job *j = vt_pool_job(p, i);
+        vt_decode_job *j = vt_pool_job(p, i);
 
-        if (j->state == VT_JOB_WAITING && !full[j->large])
+        if (j->state == VT_DECODE_WAITING && !full[j->large])
             full[j->large] = !dispatch(p, j);
     }
 }
@@ -272,7 +273,7 @@ static bool any_alive(vt_decoder_pool *p)
 static vitcl_status push(vt_decoder_pool *p, const char *path, int file)
 {
     vitcl_status st = VITCL_OK;
-    vt_job *resized = NULL, *j;
+    vt_decode_job *resized = NULL, *j;
 
     if (p->pending == p->capacity) {
         size_t capacity = p->capacity ? p->capacity * 2 : 64;
@@ -284,7 +285,8 @@ static vitcl_status push(vt_decoder_pool *p, const char *path, int file)
         p->jobs = resized, p->capacity = capacity, p->head = 0;
     }
     j = vt_pool_job(p, p->pending);
-    *j = (vt_job){.worker = VT_NO_WORKER, .file = file, .opened = {-1, -1}};
+    *j = (vt_decode_job){
+        .worker = VT_NO_WORKER, .file = file, .opened = {-1, -1}};
     VT_TRY(vt_strdup(&j->path, path));
     file = -1;
     p->pending++;
@@ -325,7 +327,7 @@ unsigned vt_pool_pending(const vt_decoder_pool *p)
 
 static void drop_head(vt_decoder_pool *p)
 {
-    vt_job *j = vt_pool_job(p, 0);
+    vt_decode_job *j = vt_pool_job(p, 0);
 
     if (j->worker != VT_NO_WORKER)
         p->workers[j->worker].taken[j->slot] = false;
@@ -333,19 +335,19 @@ static void drop_head(vt_decoder_pool *p)
         close(j->file);
     free(j->path);
     free(j->message);
-    *j = (vt_job){0};
+    *j = (vt_decode_job){0};
     p->head = (p->head + 1) % p->capacity;
     p->pending--;
 }
 
 /* Waits until the first job is done. */
-static vt_job *await(vt_decoder_pool *p)
+static vt_decode_job *await(vt_decoder_pool *p)
 {
-    vt_job *j = vt_pool_job(p, 0);
+    vt_decode_job *j = vt_pool_job(p, 0);
 
     vt_pool_listen(p, 0);
     dispatch_all(p);
-    while (j->state != VT_JOB_DONE) {
+    while (j->state != VT_DECODE_DONE) {
         if (!any_alive(p)) {
             vt_pool_fail(p, j, VITCL_ENOMEM);
             break;
@@ -358,7 +360,8 @@ static vt_job *await(vt_decoder_pool *p)
 
 /* at: in its slot. */
 static vitcl_status copy_pixels(uint8_t *rgb, const vt_decoder_pool *p,
-                                const vt_job *j, uint64_t at, size_t size)
+                                const vt_decode_job *j, uint64_t at,
+                                size_t size)
 {
     const int slots = p->workers[j->worker].slots;
     const uint64_t offset = j->slot * p->picture_bytes + at;
@@ -378,12 +381,12 @@ static void leave(vt_decoder_pool *p)
     dispatch_all(p);
 }
 
-static vitcl_status failure_of(const vt_job *j)
+static vitcl_status failure_of(const vt_decode_job *j)
 {
     return vt_fail(j->status, "%s", j->message ? j->message : "out of memory");
 }
 
-static vitcl_status copy_thumb(vt_decoder_pool *p, const vt_job *j)
+static vitcl_status copy_thumb(vt_decoder_pool *p, const vt_decode_job *j)
 {
     vt_picture t = {j->thumb_width, j->thumb_height, NULL};
     const size_t pixels = (size_t)t.width * t.height;
@@ -421,7 +424,7 @@ vt_opened vt_pool_opened(const vt_decoder_pool *p)
 vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p)
 {
     vitcl_status st;
-    const vt_job *j;
+    const vt_decode_job *j;
 
     if (p->pending == 0 || p->whole)
         return vt_fail(VITCL_EINVAL, "no picture was pushed");
@@ -441,7 +444,7 @@ vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p)
 {
     vitcl_status st = VITCL_OK;
     vt_picture picture = {0};
-    const vt_job *j;
+    const vt_decode_job *j;
 
     if (p->pending == 0 || !p->whole)
         return vt_fail(VITCL_EINVAL, "no picture was pushed");

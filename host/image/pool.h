@@ -8,20 +8,24 @@
 
 enum { VT_NO_WORKER = -1 };
 
-typedef enum { VT_JOB_WAITING, VT_JOB_SENT, VT_JOB_DONE } vt_job_state;
+typedef enum {
+    VT_DECODE_WAITING,
+    VT_DECODE_SENT,
+    VT_DECODE_DONE
+} vt_decode_job_state;
 
-typedef struct vt_job {
+typedef struct vt_decode_job {
     char *path;
     int file; /* the open file, `path` is its name; -1: none */
     vt_opened opened;
     uint64_t id; /* number of the order */
-    vt_job_state state;
+    vt_decode_job_state state;
     bool large; /* needs more than a share of the memory */
     int worker; /* that has its pixels, or VT_NO_WORKER */
     uint32_t slot, width, height, thumb_width, thumb_height;
     vitcl_status status;
     char *message; /* of a failure */
-} vt_job;
+} vt_decode_job;
 
 typedef struct vt_worker {
     vt_decode_process process;
@@ -45,7 +49,7 @@ struct vt_decoder_pool {
     uint32_t depth;         /* slots of a worker */
     unsigned count;         /* of workers, including the large one */
     vt_worker *workers;
-    vt_job *jobs; /* a ring: `pending` of them from `head` on */
+    vt_decode_job *jobs; /* a ring: `pending` of them from `head` on */
     size_t capacity, head;
     unsigned pending;
     uint64_t sends;
@@ -53,20 +57,20 @@ struct vt_decoder_pool {
 
 /* For a very long path, its end: it names the file and leaves room for the
  * message. */
-const char *vt_pool_name(const vt_job *j);
+const char *vt_pool_name(const vt_decode_job *j);
 vitcl_status vt_pool_start(vt_decoder_pool *p, unsigned index);
 /* Is this the worker for large pictures? */
 bool vt_pool_is_large(const vt_decoder_pool *p, unsigned index);
 /* The i-th job that waits to be taken. */
-vt_job *vt_pool_job(const vt_decoder_pool *p, unsigned i);
+vt_decode_job *vt_pool_job(const vt_decoder_pool *p, unsigned i);
 /* How many of the first jobs may be sent: as many as there are slots, so that a
  * million waiting paths cost nothing. */
 unsigned vt_pool_window(const vt_decoder_pool *p);
 /* Marks a job as done: with pixels in its slot, or with a message. */
-void vt_pool_finish(vt_decoder_pool *p, vt_job *j, vitcl_status status,
+void vt_pool_finish(vt_decoder_pool *p, vt_decode_job *j, vitcl_status status,
                     const char *message);
 /* The same, with the current message. */
-void vt_pool_fail(vt_decoder_pool *p, vt_job *j, vitcl_status status);
+void vt_pool_fail(vt_decoder_pool *p, vt_decode_job *j, vitcl_status status);
 /* Waits at most `ms` for answers and reads one from each ready worker. */
 void vt_pool_listen(vt_decoder_pool *p, int ms);
 

@@ -154,7 +154,7 @@ static bool enter(const limits *l)
 /* ---- orders ------------------------------------------------------------- */
 
 /* Receives the next order with its file; false: the parent is gone. */
-static bool receive(vt_job_order *order, int *file)
+static bool receive(vt_decode_order *order, int *file)
 {
     union {
         struct cmsghdr head;
@@ -182,7 +182,7 @@ static bool receive(vt_job_order *order, int *file)
 
 /* ---- work --------------------------------------------------------------- */
 
-static vitcl_status read_file(uint8_t **out, const vt_job_order *order,
+static vitcl_status read_file(uint8_t **out, const vt_decode_order *order,
                               int file)
 {
     vitcl_status st = VITCL_OK;
@@ -221,8 +221,8 @@ static vitcl_status write_pixels(const vt_picture *p, uint64_t offset,
     return VITCL_OK;
 }
 
-static vitcl_status write_thumb(vt_job_reply *reply, const vt_picture *in,
-                                const vt_job_order *order)
+static vitcl_status write_thumb(vt_decode_reply *reply, const vt_picture *in,
+                                const vt_decode_order *order)
 {
     vt_picture thumb = {0};
     vitcl_status st = VITCL_OK;
@@ -237,7 +237,7 @@ done:
     return st;
 }
 
-static vitcl_status decode(vt_job_reply *reply, const vt_job_order *order,
+static vitcl_status decode(vt_decode_reply *reply, const vt_decode_order *order,
                            int file)
 {
     vt_picture in = {0}, out = {0};
@@ -279,11 +279,11 @@ static void set_timer(long seconds)
 
 static void work(const limits *l, bool locked)
 {
-    vt_job_order order;
+    vt_decode_order order;
     int file;
 
     while (receive(&order, &file)) {
-        vt_job_reply reply = {.id = order.id, .locked = locked};
+        vt_decode_reply reply = {.id = order.id, .locked = locked};
 
         set_timer((long)l->seconds);
         reply.status = decode(&reply, &order, file);

@@ -18,7 +18,7 @@
 enum { VT_NAME_ROOM = 400, VT_MESSAGE_ROOM = 512 };
 
 /* To the decoder, together with the open picture file (SCM_RIGHTS). */
-typedef struct vt_job_order {
+typedef struct vt_decode_order {
     uint64_t id, size; /* of the file */
     uint64_t offset;   /* offset of the pixels in the shared memory */
     uint64_t thumb_offset;
@@ -26,17 +26,17 @@ typedef struct vt_job_order {
     vt_preprocess how; /* of no width: only the thumbnail */
     bool whole;        /* as decoded; `how` is ignored */
     char name[VT_NAME_ROOM];
-} vt_job_order;
+} vt_decode_order;
 
 /* From the decoder; the parent trusts none of its values. */
-typedef struct vt_job_reply {
+typedef struct vt_decode_reply {
     uint64_t id;
     int32_t status;
     uint32_t width, height, locked; /* locked: 0 without seccomp */
     uint32_t thumb_width, thumb_height;
     uint32_t notes; /* VT_NOTE_* of decoders.h */
     char message[VT_MESSAGE_ROOM];
-} vt_job_reply;
+} vt_decode_reply;
 
 /* ---- the parent's side: spawn.c ---- */
 
@@ -64,7 +64,7 @@ vitcl_status vt_decode_start(vt_decode_process *out, bool all, int memory,
 /* Ends it. True: it had already ended, by its own time limit. */
 bool vt_decode_end(vt_decode_process *p);
 /* Sends an order without blocking; 0, or the errno of the failure. */
-int vt_decode_send(const vt_decode_process *p, const vt_job_order *order,
+int vt_decode_send(const vt_decode_process *p, const vt_decode_order *order,
                    int file);
 /* Creates an anonymous memory file; -1 and errno on failure. */
 int vt_memory_file(const char *name);

@@ -171,7 +171,7 @@ bool vt_decode_end(vt_decode_process *p)
     return end.si_code == CLD_KILLED && end.si_status == SIGPROF;
 }
 
-int vt_decode_send(const vt_decode_process *p, const vt_job_order *order,
+int vt_decode_send(const vt_decode_process *p, const vt_decode_order *order,
                    int file)
 {
     union {

@@ -55,7 +55,7 @@
 static uint64_t field(const uint8_t *data, size_t size, uint64_t at,
                       unsigned bytes)
 {
-    return at + bytes <= size ? vt_number(data + at, bytes, true) : 0;
+    return at + bytes <= size ? vt_read_number(data + at, bytes, true) : 0;
 }
 
 /* The offset of a PSD's storage method: after the header, the colour mode, the
@@ -186,7 +186,7 @@ static head jpeg_head(const uint8_t *d, size_t size)
 
     for (size_t at = 2; at + 4 <= size && d[at] == 0xff;) {
         const uint8_t kind = d[at + 1], *body = d + at + 4;
-        const size_t n = vt_number(d + at + 2, 2, true);
+        const size_t n = vt_read_number(d + at + 2, 2, true);
 
         if (kind == 0xff) { /* a fill byte */
             at++;

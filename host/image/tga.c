@@ -45,8 +45,8 @@ static vitcl_status truncated(const tga_state *s)
 /* Reads the 256 colours that a pixel can name; skips the others. */
 static vitcl_status read_palette(tga_state *s)
 {
-    const uint32_t first = vt_number(s->data + 3, 2, false);
-    const uint32_t count = vt_number(s->data + 5, 2, false);
+    const uint32_t first = vt_read_number(s->data + 3, 2, false);
+    const uint32_t count = vt_read_number(s->data + 5, 2, false);
     const unsigned bytes = s->data[7] / 8u;
 
     if (s->data[1] == 0)
@@ -121,8 +121,8 @@ vitcl_status vt_decode_tga(vt_picture *out, unsigned *orientation,
                    .kind = data[2] & 7u,
                    .bytes = data[16] / 8u,
                    .on_white = on_white};
-    const uint32_t width = vt_number(data + 12, 2, false);
-    const uint32_t height = vt_number(data + 14, 2, false);
+    const uint32_t width = vt_read_number(data + 12, 2, false);
+    const uint32_t height = vt_read_number(data + 14, 2, false);
     uint64_t least = (uint64_t)width * height * s.bytes;
     vitcl_status st = VITCL_OK;
 

@@ -34,7 +34,7 @@ vt_pool_notes vt_pool_noted(void)
                            .clipped = atomic_load(&clipped)};
 }
 
-const char *vt_pool_name(const vt_job *j)
+const char *vt_pool_name(const vt_decode_job *j)
 {
     const size_t n = strlen(j->path);
 
@@ -61,7 +61,7 @@ done:
     return st;
 }
 
-vt_job *vt_pool_job(const vt_decoder_pool *p, unsigned i)
+vt_decode_job *vt_pool_job(const vt_decoder_pool *p, unsigned i)
 {
     return &p->jobs[(p->head + i) % p->capacity];
 }
@@ -71,7 +71,7 @@ unsigned vt_pool_window(const vt_decoder_pool *p)
     return VT_MIN(p->pending, p->count * p->depth);
 }
 
-void vt_pool_finish(vt_decoder_pool *p, vt_job *j, vitcl_status status,
+void vt_pool_finish(vt_decoder_pool *p, vt_decode_job *j, vitcl_status status,
                     const char *message)
 {
     if (j->worker != VT_NO_WORKER) {
@@ -83,13 +83,13 @@ void vt_pool_finish(vt_decoder_pool *p, vt_job *j, vitcl_status status,
             j->worker = VT_NO_WORKER;
         }
     }
-    j->state = VT_JOB_DONE;
+    j->state = VT_DECODE_DONE;
     j->status = status;
     if (status != VITCL_OK && vt_strdup(&j->message, message) != VITCL_OK)
         j->message = NULL; /* only the status remains */
 }
 
-void vt_pool_fail(vt_decoder_pool *p, vt_job *j, vitcl_status status)
+void vt_pool_fail(vt_decoder_pool *p, vt_decode_job *j, vitcl_status status)
 {
     char message[VT_MESSAGE_ROOM];
 
@@ -98,14 +98,14 @@ void vt_pool_fail(vt_decoder_pool *p, vt_job *j, vitcl_status status)
 }
 
 /* The job that the worker is decoding: it handles orders in sending order. */
-static vt_job *first_sent(const vt_decoder_pool *p, int worker_index)
+static vt_decode_job *first_sent(const vt_decoder_pool *p, int worker_index)
 {
-    vt_job *first = NULL;
+    vt_decode_job *first = NULL;
 
     for (unsigned i = 0; i < vt_pool_window(p); i++) {
-        vt_job *j = vt_pool_job(p, i);
+        vt_decode_job *j = vt_pool_job(p, i);
 
-        if (j->state == VT_JOB_SENT && j->worker == worker_index &&
+        if (j->state == VT_DECODE_SENT && j->worker == worker_index &&
             (!first || j->id < first->id))
             first = j;
     }
@@ -117,7 +117,7 @@ static vt_job *first_sent(const vt_decoder_pool *p, int worker_index)
 static void bury(vt_decoder_pool *p, int index, bool too_slow)
 {
     vt_worker *w = &p->workers[index];
-    vt_job *guilty = first_sent(p, index);
+    vt_decode_job *guilty = first_sent(p, index);
     const char *why = "the decoder crashed";
 
     if (vt_decode_end(&w->process) || too_slow)
@@ -127,12 +127,12 @@ static void bury(vt_decoder_pool *p, int index, bool too_slow)
         vt_pool_fail(p, guilty, VITCL_ECORRUPT);
     }
     for (unsigned i = 0; i < vt_pool_window(p); i++) {
-        vt_job *j = vt_pool_job(p, i);
+        vt_decode_job *j = vt_pool_job(p, i);
 
-        if (j->state == VT_JOB_SENT && j->worker == index) {
+        if (j->state == VT_DECODE_SENT && j->worker == index) {
             w->taken[j->slot] = false;
             j->worker = VT_NO_WORKER;
-            j->state = VT_JOB_WAITING;
+            j->state = VT_DECODE_WAITING;
         }
     }
     w->unfinished = 0;
@@ -144,9 +144,9 @@ static void bury(vt_decoder_pool *p, int index, bool too_slow)
 static bool take_reply(vt_decoder_pool *p, int index)
 {
     vt_worker *w = &p->workers[index];
-    vt_job_reply reply;
+    vt_decode_reply reply;
     ssize_t n;
-    vt_job *j;
+    vt_decode_job *j;
 
     do {
         n = recv(w->process.socket, &reply, sizeof reply, MSG_DONTWAIT);
@@ -182,7 +182,7 @@ static bool take_reply(vt_decoder_pool *p, int index)
         w->unfinished -= w->unfinished > 0;
         w->taken[j->slot] = false;
         j->worker = VT_NO_WORKER;
-        j->state = VT_JOB_WAITING;
+        j->state = VT_DECODE_WAITING;
         j->large = true;
     } else if (reply.status == VITCL_ENOMEM && !p->small) {
         (void)vt_fail(

@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef float lanes __attribute__((vector_size(32), aligned(4), may_alias));
-typedef uint32_t words __attribute__((vector_size(32)));
+typedef uint32_t bits __attribute__((vector_size(32)));
 typedef uint16_t halves __attribute__((vector_size(16), aligned(2), may_alias));
 enum { LANES = 8, BLOCK = 4 * LANES };
 
@@ -107,12 +107,12 @@ INLINE void widen(float *out, const uint16_t *h, size_t n)
     size_t i = 0;
 
     for (; i + LANES <= n; i += LANES) {
-        const words w = __builtin_convertvector(
-            *(const halves *)(const void *)(h + i), words);
-        words u = (words)((lanes)((w & 0x7fff) << 13) * 0x1p112f);
+        const bits w = __builtin_convertvector(
+            *(const halves *)(const void *)(h + i), bits);
+        bits u = (bits)((lanes)((w & 0x7fff) << 13) * 0x1p112f);
 
         u |= (w & 0x8000) << 16;
-        u |= (words)((w & 0x7c00) == 0x7c00) & 0x7fc00000u;
+        u |= (bits)((w & 0x7c00) == 0x7c00) & 0x7fc00000u;
         *(lanes *)(void *)(out + i) = (lanes)u;
     }
     for (; i < n; i++)

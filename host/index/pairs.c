@@ -37,9 +37,9 @@ typedef struct work {
     float *rows, *columns, *row; /* of length 1: two tiles and a row */
     uint16_t *narrow;
     uint64_t columns_at, full_at; /* whose columns there are; NOWHERE */
-    vt_tiles full;                /* made when it is needed */
+    vt_tile_product full;         /* made when it is needed */
     vt_screen screen;
-    vt_tiles brief;
+    vt_tile_product brief;
     float *short_rows;     /* [all, kept]; NULL: no screening */
     near *near;            /* [NEAR] */
     int close;             /* of them in use; NEAR + 1: too many */
@@ -223,22 +223,22 @@ static bool add_near(work *s, uint64_t i, uint64_t j, float cosine)
 
 /* Both tiles are there. The rows behind the last one of the index are zeros,
  * and no pairs, however small `least` is. */
-static vitcl_status each_hit(work *s, vt_tiles *t, float least, uint64_t row,
-                             uint64_t column, add_hit *add)
+static vitcl_status each_hit(work *s, vt_tile_product *t, float least,
+                             uint64_t row, uint64_t column, add_hit *add)
 {
     const int rows = (int)VT_MIN((uint64_t)s->tile, vt_index_count(s->x) - row);
     vitcl_status st;
     int hits;
 
-    VT_TRY(vt_tiles_run(&hits, t, least));
+    VT_TRY(vt_tile_product_run(&hits, t, least));
     for (int i = 0; hits && i < rows; i++) {
         const int end = earlier(s, row, i, column);
         const float *c;
         int j = -1;
 
-        if (!vt_tiles_hit(t, i, least))
+        if (!vt_tile_product_hit(t, i, least))
             continue;
-        VT_TRY(vt_tiles_scores(&c, t, i));
+        VT_TRY(vt_tile_product_scores(&c, t, i));
         while ((j = next_hit(c, j + 1, end, least)) < end)
             if (!add(s, row + (uint64_t)i, column + (uint64_t)j, c[j]))
                 goto done;
@@ -253,15 +253,15 @@ static vitcl_status compare_whole(work *s, uint64_t row, uint64_t column)
 
     s->whole++;
     if (!s->full.tile)
-        VT_TRY(vt_tiles_new(&s->full, s->dev, s->tile, s->width));
+        VT_TRY(vt_tile_product_new(&s->full, s->dev, s->tile, s->width));
     if (s->full_at != column) {
         s->full_at = NOWHERE;
         VT_TRY(load_columns(s, column));
-        VT_TRY(vt_tiles_columns(&s->full, s->columns));
+        VT_TRY(vt_tile_product_columns(&s->full, s->columns));
         s->full_at = column;
     }
     VT_TRY(load(s->rows, s, row));
-    VT_TRY(vt_tiles_rows(&s->full, s->rows));
+    VT_TRY(vt_tile_product_rows(&s->full, s->rows));
     VT_TRY(each_hit(s, &s->full, s->least, row, column, add_pair));
 done:
     return st;
@@ -275,8 +275,8 @@ static vitcl_status compare(work *s, uint64_t row, uint64_t column)
     vitcl_status st;
 
     s->close = 0;
-    VT_TRY(vt_tiles_rows(&s->brief,
-                         s->short_rows + row * (uint64_t)s->brief.width));
+    VT_TRY(vt_tile_product_rows(&s->brief, s->short_rows +
+                                               row * (uint64_t)s->brief.width));
     VT_TRY(each_hit(s, &s->brief, s->least - VT_SCREEN_SLACK, row, column,
                     add_near));
     if (s->close > NEAR)
@@ -307,9 +307,9 @@ static vitcl_status compare_all(work *s)
 
     for (uint64_t j = 0; j < blocks; j++) {
         if (s->short_rows)
-            VT_TRY(vt_tiles_columns(&s->brief,
-                                    s->short_rows +
-                                        j * tile * (uint64_t)s->brief.width));
+            VT_TRY(vt_tile_product_columns(
+                &s->brief,
+                s->short_rows + j * tile * (uint64_t)s->brief.width));
         for (uint64_t i = j; i < blocks; i++) {
             VT_TRY((s->short_rows ? compare : compare_whole)(s, i * tile,
                                                              j * tile));
@@ -364,7 +364,7 @@ static vitcl_status shorten_all(work *s)
     VT_TRY(VT_NEW(&s->near, NEAR));
     VT_TRY(VT_NEW(&s->short_rows,
                   (size_t)(blocks * tile) * (size_t)s->screen.kept));
-    VT_TRY(vt_tiles_new(&s->brief, s->dev, s->tile, s->screen.kept));
+    VT_TRY(vt_tile_product_new(&s->brief, s->dev, s->tile, s->screen.kept));
     VT_TRY(vt_product_timed(&t, s->dev, NULL, &d, NULL, s->screen.basis));
     s->total += blocks;
     for (uint64_t i = 0; i < blocks; i++) {
@@ -411,8 +411,8 @@ done:
 
 static void free_all(work *s)
 {
-    vt_tiles_free(&s->full);
-    vt_tiles_free(&s->brief);
+    vt_tile_product_free(&s->full);
+    vt_tile_product_free(&s->brief);
     vt_screen_free(&s->screen);
     vt_dev_free(s->dev);
     free(s->rows);

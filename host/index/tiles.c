@@ -13,7 +13,7 @@
 
 enum { SINGLY = 32 }; /* rows: copying more one by one takes longer than all */
 
-static vitcl_status new_most(vt_tiles *s, vt_dev *dev)
+static vitcl_status new_most(vt_tile_product *s, vt_dev *dev)
 {
     const bool cpu = vt_dev_class(dev) == VT_CLASS_CPU;
     size_t wg = cpu ? 1 : 128;
@@ -35,7 +35,8 @@ done:
     return st;
 }
 
-vitcl_status vt_tiles_new(vt_tiles *s, vt_dev *dev, int tile, int width)
+vitcl_status vt_tile_product_new(vt_tile_product *s, vt_dev *dev, int tile,
+                                 int width)
 {
     const vt_gemm_desc d = vt_timed_desc(dev, VT_F32, tile, tile, width);
     const size_t n = (size_t)tile;
@@ -52,17 +53,17 @@ done:
     return st;
 }
 
-static size_t bytes(const vt_tiles *s)
+static size_t bytes(const vt_tile_product *s)
 {
     return (size_t)s->tile * (size_t)s->width * sizeof(float);
 }
 
-vitcl_status vt_tiles_rows(vt_tiles *s, const float *rows)
+vitcl_status vt_tile_product_rows(vt_tile_product *s, const float *rows)
 {
     return vt_buf_write(s->t.q, s->t.bufs.a, 0, rows, bytes(s));
 }
 
-vitcl_status vt_tiles_columns(vt_tiles *s, const float *rows)
+vitcl_status vt_tile_product_columns(vt_tile_product *s, const float *rows)
 {
     vitcl_status st;
 
@@ -72,7 +73,7 @@ done:
     return st;
 }
 
-vitcl_status vt_tiles_run(int *hits, vt_tiles *s, float least)
+vitcl_status vt_tile_product_run(int *hits, vt_tile_product *s, float least)
 {
     vitcl_status st;
 
@@ -83,7 +84,7 @@ vitcl_status vt_tiles_run(int *hits, vt_tiles *s, float least)
     VT_TRY(vt_buf_read(s->t.q, s->largest, 0, s->host,
                        (size_t)s->tile * sizeof *s->host));
     for (int i = 0; i < s->tile; i++)
-        *hits += vt_tiles_hit(s, i, least);
+        *hits += vt_tile_product_hit(s, i, least);
     if (*hits > SINGLY) {
         VT_TRY(vt_timed_read(s->scores, &s->t));
         s->all = true;
@@ -92,7 +93,8 @@ done:
     return st;
 }
 
-vitcl_status vt_tiles_scores(const float **out, vt_tiles *s, int row)
+vitcl_status vt_tile_product_scores(const float **out, vt_tile_product *s,
+                                    int row)
 {
     const size_t n = (size_t)s->tile, at = (size_t)row * n;
 
@@ -102,12 +104,12 @@ vitcl_status vt_tiles_scores(const float **out, vt_tiles *s, int row)
                                 s->scores + at, n * sizeof *s->scores);
 }
 
-void vt_tiles_free(vt_tiles *s)
+void vt_tile_product_free(vt_tile_product *s)
 {
     vt_kernel_free(s->most);
     vt_buf_free(s->largest);
     vt_timed_free(&s->t);
     free(s->host);
     free(s->scores);
-    *s = (vt_tiles){.tile = 0};
+    *s = (vt_tile_product){.tile = 0};
 }

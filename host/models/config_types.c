@@ -19,18 +19,18 @@ enum {
     SIDES = COUNT | LIST
 };
 
-typedef struct field {
+typedef struct typed_field {
     const char *key;
     int types;
-} field;
+} typed_field;
 
-static const field names[] = {
+static const typed_field names[] = {
     {"architecture", TEXT},         {"model_type", TEXT},
     {"architectures", LIST},        {"vision_config", OBJECT},
     {"vision_config_dict", OBJECT},
 };
 
-static const field model_fields[] = {
+static const typed_field model_fields[] = {
     /* timm */
     {"num_classes", COUNT},
     {"model_args", OBJECT},
@@ -67,7 +67,7 @@ static const field model_fields[] = {
     {"vitcl_pixels", TEXT},
 };
 
-static const field timm_args[] = {
+static const typed_field timm_args[] = {
     {"img_size", SIDES},
     {"patch_size", SIDES},
     {"embed_dim", COUNT},
@@ -92,7 +92,7 @@ static const field timm_args[] = {
 };
 
 /* The other fields are checked where pictures are prepared. */
-static const field timm_cfg[] = {
+static const typed_field timm_cfg[] = {
     {"input_size", LIST},
     {"test_input_size", LIST},
     {"crop_pct", NUMBER},
@@ -125,7 +125,7 @@ static const char *wanted(int types)
                              : "a list or an object";
 }
 
-static vitcl_status check(const vt_json *o, const field *fields, size_t n,
+static vitcl_status check(const vt_json *o, const typed_field *fields, size_t n,
                           const char *path)
 {
     for (size_t i = 0; i < n; i++) {

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static vitcl_status identity(char **out, const vt_found *f)
+static vitcl_status identity(char **out, const vt_driver_device *f)
 {
     char *version = NULL;
     const vitcl_device_info *i = &f->info;
@@ -109,7 +109,7 @@ done:
     return st;
 }
 
-static vitcl_status open_found(vt_dev **out, const vt_found *f)
+static vitcl_status open_found(vt_dev **out, const vt_driver_device *f)
 {
     vt_dev *dev = NULL;
     cl_int e;
@@ -151,8 +151,8 @@ done:
 
 vitcl_status vt_dev_open(vt_dev **out, const char *select)
 {
-    vt_found *list = NULL;
-    const vt_found *f = NULL;
+    vt_driver_device *list = NULL;
+    const vt_driver_device *f = NULL;
     size_t n = 0;
     vitcl_status st;
 
@@ -160,8 +160,8 @@ vitcl_status vt_dev_open(vt_dev **out, const char *select)
         select = vt_getenv("VITCL_DEVICE");
     if (!select || !*select)
         select = "any";
-    VT_TRY(vt_found_list(&list, &n));
-    VT_TRY(vt_found_choose(&f, list, n, select));
+    VT_TRY(vt_driver_devices(&list, &n));
+    VT_TRY(vt_driver_device_choose(&f, list, n, select));
     for (size_t i = 0; i < n; i++)
         if (&list[i] != f)
             vt_log("device %s: not selected; %s%s%s", list[i].info.id,

@@ -64,7 +64,7 @@ cl_int vt_query_failure(cl_int e)
 }
 
 /* Keeps the first failure in f->info.error. */
-static void unusable(vt_found *f, cl_uint what, cl_int e)
+static void unusable(vt_driver_device *f, cl_uint what, cl_int e)
 {
     if (!f->info.error[0])
         snprintf(f->info.error, sizeof f->info.error,
@@ -73,7 +73,7 @@ static void unusable(vt_found *f, cl_uint what, cl_int e)
                  (unsigned)what, vt_cl_name(e));
 }
 
-static void check(vt_found *f, cl_uint what, cl_int e)
+static void check(vt_driver_device *f, cl_uint what, cl_int e)
 {
     if (vt_query_failure(e) != CL_SUCCESS)
         unusable(f, what, e);
@@ -127,7 +127,7 @@ bool vt_has_word(const char *list, const char *word)
     return false;
 }
 
-static void ask(vt_found *f, const struct property *p)
+static void ask(vt_driver_device *f, const struct property *p)
 {
     unsigned char *field = (unsigned char *)&f->info + p->offset;
     union {
@@ -158,7 +158,7 @@ static void ask(vt_found *f, const struct property *p)
                sizeof(int));
 }
 
-static void describe(vt_found *f)
+static void describe(vt_driver_device *f)
 {
     cl_bool available = CL_TRUE, compiler = CL_TRUE;
     const cl_int e =
@@ -197,8 +197,9 @@ static void describe(vt_found *f)
 }
 
 /* Appends one platform's devices at (*out)[*n]. */
-static vitcl_status list_platform(vt_found **out, size_t *n, size_t *cap,
-                                  cl_platform_id platform, unsigned number)
+static vitcl_status list_platform(vt_driver_device **out, size_t *n,
+                                  size_t *cap, cl_platform_id platform,
+                                  unsigned number)
 {
     cl_device_id ids[MAX_DEVICES];
     cl_uint count = 0;
@@ -212,7 +213,7 @@ static vitcl_status list_platform(vt_found **out, size_t *n, size_t *cap,
                               : VT_MIN(count, (cl_uint)MAX_DEVICES);
     VT_TRY(vt_grow(out, cap, *n + count, sizeof **out));
     for (unsigned d = 0; d < count; d++) {
-        vt_found *f = &(*out)[(*n)++];
+        vt_driver_device *f = &(*out)[(*n)++];
         char *name;
 
         f->platform = platform;
@@ -252,12 +253,12 @@ static vitcl_status none(void)
     }
 }
 
-vitcl_status vt_found_list(vt_found **out, size_t *count)
+vitcl_status vt_driver_devices(vt_driver_device **out, size_t *count)
 {
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint n = 0;
     size_t cap = 0;
-    vt_found *list = NULL;
+    vt_driver_device *list = NULL;
     vitcl_status st = VITCL_OK;
     cl_int e;
 
@@ -283,11 +284,11 @@ done:
 
 vitcl_status vt_dev_list(vitcl_device_info *out, uint32_t index)
 {
-    vt_found *list = NULL;
+    vt_driver_device *list = NULL;
     size_t n = 0;
     vitcl_status st;
 
-    VT_TRY(vt_found_list(&list, &n));
+    VT_TRY(vt_driver_devices(&list, &n));
     if (index >= n)
         st = vt_fail(VITCL_ENODEVICE, "there is no OpenCL device with index %u",
                      index);
@@ -315,7 +316,7 @@ static bool contains(const char *text, const char *part)
     return false;
 }
 
-static bool matches(const vt_found *f, const char *select)
+static bool matches(const vt_driver_device *f, const char *select)
 {
     if (strcmp(select, "any") == 0)
         return f->ready;
@@ -328,8 +329,8 @@ static bool matches(const vt_found *f, const char *select)
 }
 
 /* "0:0 name, 1:0 name" of those that match, or of all. */
-static void candidates(char *out, size_t size, const vt_found *list, size_t n,
-                       const char *select)
+static void candidates(char *out, size_t size, const vt_driver_device *list,
+                       size_t n, const char *select)
 {
     size_t used = 0;
 
@@ -344,17 +345,18 @@ static void candidates(char *out, size_t size, const vt_found *list, size_t n,
         }
 }
 
-vitcl_status vt_found_choose(const vt_found **out, const vt_found *list,
-                             size_t n, const char *select)
+vitcl_status vt_driver_device_choose(const vt_driver_device **out,
+                                     const vt_driver_device *list, size_t n,
+                                     const char *select)
 {
     const bool broad = strcmp(select, "any") == 0 ||
                        strcmp(select, "cpu") == 0 || strcmp(select, "gpu") == 0;
-    const vt_found *hit = NULL, *whole = NULL;
+    const vt_driver_device *hit = NULL, *whole = NULL;
     size_t hits = 0, wholes = 0;
     char list_text[400];
 
     for (size_t i = 0; i < n; i++) {
-        const vt_found *f = &list[i];
+        const vt_driver_device *f = &list[i];
         if (!matches(f, select))
             continue;
         if (!hit || (broad && !(hit->type & CL_DEVICE_TYPE_GPU) &&

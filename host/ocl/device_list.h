@@ -6,20 +6,21 @@
 #include "ocl/cl_first.h"
 #include "ocl/ocl.h"
 
-typedef struct vt_found {
+typedef struct vt_driver_device {
     cl_platform_id platform;
     cl_device_id id; /* NULL: the platform failed */
     cl_device_type type;
     bool ready; /* available, and has a compiler */
     vitcl_device_info info;
-} vt_found;
+} vt_driver_device;
 
 /* All devices, in the ICD loader's order, at least one; free() the list. */
-vitcl_status vt_found_list(vt_found **out, size_t *count);
+vitcl_status vt_driver_devices(vt_driver_device **out, size_t *count);
 /* Any, cpu and gpu select the first match, preferring a GPU. A name must match
  * one device only, unless it is the full name of exactly one. */
-vitcl_status vt_found_choose(const vt_found **out, const vt_found *list,
-                             size_t n, const char *select);
+vitcl_status vt_driver_device_choose(const vt_driver_device **out,
+                                     const vt_driver_device *list, size_t n,
+                                     const char *select);
 
 /* ---- drivers.c ---- */
 

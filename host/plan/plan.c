@@ -145,8 +145,8 @@ static vitcl_status too_long(const char *name, size_t characters)
                    characters);
 }
 
-static vt_val new_value(vt_plan *p, const char *name, vt_kind kind, vt_dtype t,
-                        int rank, const int *dim)
+static vt_val new_value(vt_plan *p, const char *name, vt_val_kind kind,
+                        vt_dtype t, int rank, const int *dim)
 {
     vitcl_status st = VITCL_OK;
     size_t count = 1, bytes = 0;

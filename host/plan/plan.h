@@ -31,11 +31,11 @@ typedef enum {
     VT_CONST,  /* a table from the model code, uploaded once */
     VT_RESULT, /* written by a step; in the arena */
     VT_STATE   /* memory of its own, kept between runs (training) */
-} vt_kind;
+} vt_val_kind;
 
 typedef struct vt_value {
     char name[VT_NAME]; /* never truncated: too long is an error */
-    vt_kind kind;
+    vt_val_kind kind;
     vt_dtype dtype;
     int rank, dim[4], ld;
     bool keep;       /* readable after a run */

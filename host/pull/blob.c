@@ -61,7 +61,7 @@ done:
 
 typedef struct fetch {
     const vt_pull *p;
-    vt_tally *tally;
+    vt_pull_progress *tally;
     const vt_remote *r;
     char blob[VT_PULL_PATH], part[VT_PULL_PATH];
     bool sha256;
@@ -401,7 +401,7 @@ done:
     return st;
 }
 
-vitcl_status vt_blob_fetch(const vt_pull *p, vt_tally *tally,
+vitcl_status vt_blob_fetch(const vt_pull *p, vt_pull_progress *tally,
                            const char *folder, const char *locks,
                            const char *commit, const vt_remote *r)
 {

@@ -38,7 +38,7 @@ typedef struct work {
     char folder[VT_PULL_PATH], locks[VT_PULL_PATH];
     vt_remote *file;
     size_t count, room;
-    vt_tally tally;
+    vt_pull_progress tally;
 } work;
 
 static vitcl_status add(work *w, vt_listed *l)

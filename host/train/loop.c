@@ -19,7 +19,7 @@ static vitcl_status score_held(vitcl_train_event *e, vt_loop *l)
     vitcl_status st = VITCL_OK;
     const double asked = (double)(l->held.count * l->answers.asked);
     vt_evidence kept = {0};
-    vt_tally t;
+    vt_score_sums t;
 
     if (!l->s->masked)
         VT_TRY(vt_evidence_new(&kept, l->held.count, l->feed.classes));
@@ -112,18 +112,19 @@ static void count_step(vitcl_train_event *e, vt_notes *n, bool first)
 }
 
 /* A pass without a picture would add zeros: it is left out. */
-static vitcl_status one_pass(vt_pass *out, vt_loop *l, const vt_batch *b,
-                             long step, uint32_t pass, const vt_halts *halts)
+static vitcl_status one_pass(vt_micro_result *out, vt_loop *l,
+                             const vt_batch *b, long step, uint32_t pass,
+                             const vt_halts *halts)
 {
     vitcl_status st = VITCL_OK;
     uint32_t at;
     const uint32_t n = vt_share_pass(&at, &l->share, pass);
     const float *targets;
-    vt_tally tally = {0};
+    vt_score_sums tally = {0};
     double loss;
     vt_batch part;
 
-    *out = (vt_pass){0};
+    *out = (vt_micro_result){0};
     if (n == 0)
         return VITCL_OK;
     vt_filled_take(&part, &l->filled, b, at, n);
@@ -136,7 +137,7 @@ static vitcl_status one_pass(vt_pass *out, vt_loop *l, const vt_batch *b,
         goto done;
     }
     VT_TRY(vt_answers_count(&tally, &l->answers, targets, n));
-    *out = (vt_pass){loss, tally.right};
+    *out = (vt_micro_result){loss, tally.right};
 done:
     return st;
 }
@@ -182,7 +183,7 @@ static vitcl_status one_step(vitcl_train_event *e, vt_loop *l, long step)
 
     VT_TRY(vt_batches_next(&b, l->batches));
     if (l->job->show && step == l->feed.first)
-        VT_TRY(vt_job_show(l->job, &l->feed, &b, step));
+        VT_TRY(vt_training_show(l->job, &l->feed, &b, step));
     VT_TRY(my_passes(l, &b, step));
     VT_TRY(vt_ranks_gather(l->ranks, l->all, l->mine,
                            l->passes * sizeof *l->mine));
@@ -230,7 +231,7 @@ static void repeat_event(vitcl_train_event *e, const vt_loop *l)
 static vitcl_status report(bool *stop, const vitcl_train_event *e,
                            const vt_loop *l)
 {
-    const vt_job *job = l->job;
+    const vt_training *job = l->job;
     const bool told =
         l->ranks->rank == 0 && job->report && job->report(job->context, e) != 0;
 
@@ -243,7 +244,7 @@ static vitcl_status report(bool *stop, const vitcl_train_event *e,
 static vitcl_status end_step(vitcl_train_event *e, vt_loop *l, bool *stop)
 {
     vitcl_status st = VITCL_OK;
-    const vt_job *job = l->job;
+    const vt_training *job = l->job;
     const bool end = (long)e->step % l->epoch_steps == 0;
 
     e->scored = e->saved = e->best = 0;
@@ -300,7 +301,7 @@ done:
 }
 
 /* Copies of the data on other machines may be of another day. */
-static vitcl_status check_copies(const vt_job *job, const vt_dataset *d,
+static vitcl_status check_copies(const vt_training *job, const vt_dataset *d,
                                  const char *what)
 {
     vitcl_status st = VITCL_OK;
@@ -322,7 +323,7 @@ done:
     return st;
 }
 
-vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
+vitcl_status vt_train(vitcl_train_event *out, const vt_training *job)
 {
     vitcl_status st = VITCL_OK;
     vt_loop l = {0};
@@ -353,11 +354,11 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_job *job)
         VT_TRY(vt_batches_new(&l.batches, &l.feed));
     VT_TRY(job->begins(job->with));
     if (job->preview)
-        VT_TRY(vt_job_preview(job, &l.feed));
+        VT_TRY(vt_training_preview(job, &l.feed));
     VT_TRY(go(out, &l, first));
     if (job->predicted && l.s->masked &&
         (out->step == out->steps || out->early))
-        VT_TRY(vt_job_predicted(job, &l.answers, &l.held, out->step));
+        VT_TRY(vt_training_predicted(job, &l.answers, &l.held, out->step));
 done:
     vt_loop_close(&l);
     return st;

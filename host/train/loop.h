@@ -8,7 +8,7 @@
 #include "train/score.h"
 #include "train/settings.h"
 
-typedef struct vt_job {
+typedef struct vt_training {
     vt_dev *dev;
     const char *gemm,
         *folder; /* folder: the run folder, with a loadable model */
@@ -32,20 +32,22 @@ typedef struct vt_job {
     void *with;
     const vt_ranks *ranks; /* only rank 0 writes, and calls the functions */
     bool *kept;            /* set once a checkpoint with steps is saved */
-} vt_job;
+} vt_training;
 
 /* show.c: calls job->show with the batch of a step, the first being 0.
  * VITCL_ESTOPPED where that ends the training. */
-vitcl_status vt_job_show(const vt_job *job, const vt_batches_options *f,
-                         const vt_batch *b, long step);
+vitcl_status vt_training_show(const vt_training *job,
+                              const vt_batches_options *f, const vt_batch *b,
+                              long step);
 
 /* Calls job->preview with the first picture of the batches. */
-vitcl_status vt_job_preview(const vt_job *job, const vt_batches_options *f);
+vitcl_status vt_training_preview(const vt_training *job,
+                                 const vt_batches_options *f);
 /* Calls job->predicted with the model's answers about some of these pictures,
  * or, if there are none, of the batches'. */
-vitcl_status vt_job_predicted(const vt_job *job, vt_answers *a,
-                              const vt_held_out *h, uint64_t step);
+vitcl_status vt_training_predicted(const vt_training *job, vt_answers *a,
+                                   const vt_held_out *h, uint64_t step);
 
-vitcl_status vt_train(vitcl_train_event *out, const vt_job *job);
+vitcl_status vt_train(vitcl_train_event *out, const vt_training *job);
 
 #endif

@@ -156,7 +156,7 @@ done:
 static vitcl_status open_feed(vt_loop *l)
 {
     vitcl_status st = VITCL_OK;
-    const vt_job *job = l->job;
+    const vt_training *job = l->job;
     const vt_settings *s = l->s;
     const vt_config *c = vt_model_config(l->model);
 
@@ -188,7 +188,7 @@ done:
     return st;
 }
 
-vitcl_status vt_loop_open(vt_loop *l, const vt_job *job)
+vitcl_status vt_loop_open(vt_loop *l, const vt_training *job)
 {
     vitcl_status st = VITCL_OK;
     const vt_config *c;

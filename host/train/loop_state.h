@@ -11,13 +11,13 @@
 #include "train/slices.h"
 
 /* What a rank tells the others of a micro-batch. */
-typedef struct vt_pass {
+typedef struct vt_micro_result {
     double loss;
     uint64_t right;
-} vt_pass;
+} vt_micro_result;
 
 typedef struct vt_loop {
-    const vt_job *job;
+    const vt_training *job;
     const vt_ranks *ranks;
     const vt_settings *s;
     vt_model *model;
@@ -33,16 +33,16 @@ typedef struct vt_loop {
     size_t *val;             /* all of job->val */
     vt_held_out held;        /* of no pictures: none are scored */
     vt_answers answers;
-    vt_slices *slices;   /* NULL: the trainer's sums are the batch's */
-    vt_pass *mine, *all; /* this rank's of a step, and those of all */
-    uint32_t passes;     /* of this rank */
+    vt_slices *slices;           /* NULL: the trainer's sums are the batch's */
+    vt_micro_result *mine, *all; /* this rank's of a step, and those of all */
+    uint32_t passes;             /* of this rank */
     vt_share share;
     vt_filled filled;
     long steps, epoch_steps;
 } vt_loop;
 
 /* The model, the trainer and the pictures, as at the first step. */
-vitcl_status vt_loop_open(vt_loop *l, const vt_job *job);
+vitcl_status vt_loop_open(vt_loop *l, const vt_training *job);
 void vt_loop_close(vt_loop *l);
 
 #endif

@@ -98,7 +98,7 @@ static double loss_of(const float *logits, uint32_t k, uint32_t label)
 
 /* A picture of the last micro-batch. h: NULL while training; else also counts
  * losses and the best five. */
-static void count(vt_tally *out, const vt_answers *a, const float *targets,
+static void count(vt_score_sums *out, const vt_answers *a, const float *targets,
                   size_t picture, const vt_held_out *h)
 {
     const uint32_t k = (uint32_t)vt_trainer_classes(a->trainer);
@@ -118,7 +118,7 @@ static void count(vt_tally *out, const vt_answers *a, const float *targets,
     }
 }
 
-vitcl_status vt_answers_count(vt_tally *out, vt_answers *a,
+vitcl_status vt_answers_count(vt_score_sums *out, vt_answers *a,
                               const float *targets, uint32_t n)
 {
     vitcl_status st;
@@ -163,17 +163,17 @@ done:
 
 /* In every round each rank scores one micro-batch: together they are the next
  * ones in the order of the pictures. */
-typedef struct scoring {
+typedef struct score_rounds {
     vt_answers *a;
     const vt_held_out *h;
     size_t *chosen;      /* this rank's pictures */
     vt_batches *batches; /* NULL: it has none */
-    vt_tally *mine, *all;
+    vt_score_sums *mine, *all;
     float *logits; /* all ranks' of a round; NULL: they are not kept */
     uint8_t *rgb;  /* a picture, if they are */
-} scoring;
+} score_rounds;
 
-static void close_scoring(scoring *s)
+static void close_scoring(score_rounds *s)
 {
     vt_batches_free(s->batches);
     free(s->chosen);
@@ -183,14 +183,14 @@ static void close_scoring(scoring *s)
     free(s->rgb);
 }
 
-static vitcl_status open_scoring(scoring *s, vt_answers *a,
+static vitcl_status open_scoring(score_rounds *s, vt_answers *a,
                                  const vt_held_out *h)
 {
     vitcl_status st = VITCL_OK;
     const vt_ranks *r = h->ranks;
     vt_batches_options o = *h->feed;
 
-    *s = (scoring){.a = a, .h = h};
+    *s = (score_rounds){.a = a, .h = h};
     VT_TRY(VT_NEW(&s->chosen, h->count));
     o.d = h->d;
     o.chosen = s->chosen;
@@ -217,7 +217,7 @@ done:
     return st;
 }
 
-static double detail_of(const scoring *s, const float *pixels, size_t i)
+static double detail_of(const score_rounds *s, const float *pixels, size_t i)
 {
     const vt_preprocess *how = &s->h->feed->how;
     const size_t picture = (size_t)how->height * how->width * 3;
@@ -227,7 +227,7 @@ static double detail_of(const scoring *s, const float *pixels, size_t i)
 }
 
 /* This rank's micro-batch of a round; first: the first picture of it. */
-static vitcl_status score_mine(scoring *s, size_t first)
+static vitcl_status score_mine(score_rounds *s, size_t first)
 {
     vitcl_status st = VITCL_OK;
     const uint32_t micro = s->a->micro;
@@ -252,7 +252,7 @@ done:
 }
 
 /* Adds up a round, picture by picture: the same bits for any count of ranks. */
-static vitcl_status add_round(vt_tally *sum, scoring *s, size_t first)
+static vitcl_status add_round(vt_score_sums *sum, score_rounds *s, size_t first)
 {
     vitcl_status st;
     const vt_held_out *h = s->h;
@@ -280,13 +280,13 @@ done:
     return st;
 }
 
-vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
+vitcl_status vt_score_held_out(vt_score_sums *out, vt_answers *a,
                                const vt_held_out *h)
 {
     vitcl_status st = VITCL_OK;
     const size_t a_round = (size_t)a->micro * h->ranks->count;
-    scoring s = {0};
-    vt_tally sum = {0};
+    score_rounds s = {0};
+    vt_score_sums sum = {0};
     bool stop = false;
 
     if (h->averages)

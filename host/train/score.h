@@ -9,11 +9,11 @@
 #include "train/ranks.h"
 #include "train/trainer.h"
 
-typedef struct vt_tally {
+typedef struct vt_score_sums {
     uint64_t right, right5; /* the label is the best answer, or of five */
     double loss;            /* sum of -log softmax at the labels */
     double detail;          /* of one held-out picture */
-} vt_tally;
+} vt_score_sums;
 
 typedef struct vt_answers {
     vt_trainer *trainer; /* borrowed */
@@ -34,7 +34,7 @@ void vt_answers_free(vt_answers *a);
 vitcl_status vt_answers_begin(const float **targets, vt_answers *a,
                               const vt_batch *b, uint32_t at);
 /* For the first n pictures of the last micro-batch: adds right answers. */
-vitcl_status vt_answers_count(vt_tally *out, vt_answers *a,
+vitcl_status vt_answers_count(vt_score_sums *out, vt_answers *a,
                               const float *targets, uint32_t n);
 
 typedef struct vt_held_out {
@@ -52,7 +52,7 @@ typedef struct vt_held_out {
 /* Scores these pictures; all ranks get the sums. VITCL_ESTOPPED where rank 0's
  * progress() ends it. In both cases the trainer is as before afterwards, bit by
  * bit. */
-vitcl_status vt_score_held_out(vt_tally *out, vt_answers *a,
+vitcl_status vt_score_held_out(vt_score_sums *out, vt_answers *a,
                                const vt_held_out *h);
 
 /* Masked patches: colour[micro * rows], the best answer for each patch of this

@@ -27,8 +27,9 @@ static vitcl_train_batch seen_of(const vt_batches_options *f, uint32_t pictures,
     return seen;
 }
 
-vitcl_status vt_job_show(const vt_job *job, const vt_batches_options *f,
-                         const vt_batch *b, long step)
+vitcl_status vt_training_show(const vt_training *job,
+                              const vt_batches_options *f, const vt_batch *b,
+                              long step)
 {
     vitcl_status st = VITCL_OK;
     vitcl_train_batch seen = seen_of(f, f->batch, b->pixels, step + 1);
@@ -92,7 +93,8 @@ done:
     return st;
 }
 
-vitcl_status vt_job_preview(const vt_job *job, const vt_batches_options *f)
+vitcl_status vt_training_preview(const vt_training *job,
+                                 const vt_batches_options *f)
 {
     vitcl_status st;
     vt_random r = vt_random_new(f->random_state, 0, 0);
@@ -128,8 +130,8 @@ done:
 
 /* ---- masked patches ---- */
 
-vitcl_status vt_job_predicted(const vt_job *job, vt_answers *a,
-                              const vt_held_out *h, uint64_t step)
+vitcl_status vt_training_predicted(const vt_training *job, vt_answers *a,
+                                   const vt_held_out *h, uint64_t step)
 {
     vitcl_status st;
     vt_batches_options o = *h->feed;

@@ -298,7 +298,7 @@ done:
     return st;
 }
 
-vitcl_status vt_walk_next(vt_found *out, vt_walk *w)
+vitcl_status vt_walk_next(vt_walk_found *out, vt_walk *w)
 {
     vitcl_status st = VITCL_OK;
     const char *name;
@@ -306,7 +306,7 @@ vitcl_status vt_walk_next(vt_found *out, vt_walk *w)
     bool entered;
     kind k;
 
-    *out = (vt_found){.mark = w->mark};
+    *out = (vt_walk_found){.mark = w->mark};
     w->error[0] = '\0';
     if (w->begin)
         VT_TRY(enter_first(w));

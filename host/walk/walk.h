@@ -31,20 +31,20 @@ enum { VT_LEFT_TEXT = 256 };
 void vt_left_text(char out[VT_LEFT_TEXT], const vt_left *left);
 
 typedef struct vt_walk vt_walk;
-typedef struct vt_found {
+typedef struct vt_walk_found {
     const char *path;  /* until the next call; NULL: the end */
     const char *error; /* NULL, or why it cannot be read */
     bool folder;       /* it is a folder that cannot be read */
     bool again;        /* it was found before: below the folder with the */
     uint32_t mark;     /* mark */
-} vt_found;
+} vt_walk_found;
 
 /* flat: folders in folders are passed over. */
 vitcl_status vt_walk_new(vt_walk **out, bool flat, bool follow);
 void vt_walk_free(vt_walk *w);
 /* Begins a folder, which may be a link. */
 vitcl_status vt_walk_begin(vt_walk *w, const char *path, uint32_t mark);
-vitcl_status vt_walk_next(vt_found *out, vt_walk *w);
+vitcl_status vt_walk_next(vt_walk_found *out, vt_walk *w);
 /* This file was read, but not found in a folder. */
 vitcl_status vt_walk_read(vt_walk *w, const struct stat *file);
 /* The sorted names of the folders in a folder; the caller frees them. */

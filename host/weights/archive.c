@@ -61,7 +61,7 @@ static vitcl_status zip_failed(const char *file, zip_error_t *e)
 }
 
 /* NULL: *error says why. A file gets its own descriptor. */
-static zip_source_t *open_source(const vt_input *in, zip_error_t *error)
+static zip_source_t *open_source(const vt_reader_input *in, zip_error_t *error)
 {
     zip_source_t *source;
     FILE *f;
@@ -83,7 +83,7 @@ static zip_source_t *open_source(const vt_input *in, zip_error_t *error)
     return source;
 }
 
-vitcl_status vt_archive_open(vt_archive **out, const vt_input *in)
+vitcl_status vt_archive_open(vt_archive **out, const vt_reader_input *in)
 {
     const size_t size = in->size;
     const char *file = in->file;

@@ -14,7 +14,7 @@
 typedef struct vt_archive vt_archive;
 
 /* The input's bytes or file are borrowed. */
-vitcl_status vt_archive_open(vt_archive **out, const vt_input *in);
+vitcl_status vt_archive_open(vt_archive **out, const vt_reader_input *in);
 size_t vt_archive_count(const vt_archive *a);
 const char *vt_archive_name(const vt_archive *a, size_t index);
 /* false: no such entry. */

@@ -19,12 +19,12 @@
 typedef struct piece {
     char *name;
     uint8_t number, of;
-    vt_part part;
+    vt_tensor_part part;
 } piece;
 
 typedef struct entry {
     vt_weight weight; /* first, so that a vt_weight * is an entry * */
-    vt_part parts[PARTS];
+    vt_tensor_part parts[PARTS];
     uint8_t count;
 } entry;
 
@@ -43,14 +43,15 @@ struct vt_weights {
 
 /* ---- from names to pieces ---- */
 
-static vitcl_status misshapen(const vt_weights *w, const vt_part *p,
+static vitcl_status misshapen(const vt_weights *w, const vt_tensor_part *p,
                               const char *wants)
 {
     return vt_fail(VITCL_ECORRUPT, "%s: %.100s: its shape is not %s",
                    vt_tensors_path(w->raw), p->tensor->name, wants);
 }
 
-static vitcl_status take_share(const vt_weights *w, vt_part *p, const vt_row *r)
+static vitcl_status take_share(const vt_weights *w, vt_tensor_part *p,
+                               const vt_row *r)
 {
     uint64_t shares = (uint64_t)(r->last - r->first + 1);
 
@@ -65,8 +66,8 @@ static vitcl_status take_share(const vt_weights *w, vt_part *p, const vt_row *r)
 }
 
 /* Adds a piece under the name `to`; r may be NULL for "unchanged". */
-static vitcl_status add_piece(vt_weights *w, const vt_part *v, const char *to,
-                              const vt_row *r, const char *word)
+static vitcl_status add_piece(vt_weights *w, const vt_tensor_part *v,
+                              const char *to, const vt_row *r, const char *word)
 {
     vitcl_status st;
     piece p = {.of = 1, .part = *v};
@@ -79,7 +80,8 @@ static vitcl_status add_piece(vt_weights *w, const vt_part *v, const char *to,
         p.number = r->part;
         p.of = r->parts ? r->parts : 1;
         VT_TRY(take_share(w, &p.part, r));
-        VT_TRY(vt_part_lay_out(&p.part, layout, vt_tensors_path(w->raw)));
+        VT_TRY(
+            vt_tensor_part_lay_out(&p.part, layout, vt_tensors_path(w->raw)));
     }
     VT_TRY(vt_grow(&w->pieces, &w->piece_cap, w->piece_count + 1,
                    sizeof *w->pieces));
@@ -91,7 +93,7 @@ done:
 
 /* Tries every row on `name`, which is the tensor's without the prefix, or NULL
  * where it has none; whole: with the prefix. *known: one matched. */
-static vitcl_status apply_rows(vt_weights *w, const vt_part *v,
+static vitcl_status apply_rows(vt_weights *w, const vt_tensor_part *v,
                                const char *whole, const char *name, bool *known)
 {
     vitcl_status st = VITCL_OK;
@@ -118,7 +120,7 @@ done:
 }
 
 /* Transformer/encoderblock/X [depth,...] -> depth blocks' X. */
-static vitcl_status apply_scanned(vt_weights *w, const vt_part *v,
+static vitcl_status apply_scanned(vt_weights *w, const vt_tensor_part *v,
                                   const char *rest, bool *known)
 {
     vitcl_status st = VITCL_OK;
@@ -127,7 +129,7 @@ static vitcl_status apply_scanned(vt_weights *w, const vt_part *v,
     if (v->rank == 0 || v->shape[0] == 0 || v->shape[0] > DEPTH_MAX)
         return misshapen(w, v, "[depth,...]");
     for (unsigned i = 0; i < v->shape[0]; i++) {
-        vt_part one = *v;
+        vt_tensor_part one = *v;
         one.rank = v->rank - 1;
         memmove(one.shape, one.shape + 1, one.rank * sizeof *one.shape);
         one.count = v->count / v->shape[0];
@@ -146,7 +148,7 @@ static vitcl_status map_tensor(vt_weights *w, size_t index)
     const vt_tensor *t = vt_tensors_at(w->raw, index);
     static const char scanned[] = "Transformer/encoderblock/";
     vitcl_status st;
-    vt_part v = {.tensor = t, .count = t->count, .rank = t->rank};
+    vt_tensor_part v = {.tensor = t, .count = t->count, .rank = t->rank};
     const size_t n = strlen(w->prefix);
     const char *whole = w->names[index], *name;
     bool known = false, inside;
@@ -187,7 +189,7 @@ static bool fill_key_bias(entry *e, const piece *p, size_t n)
         len < 9 || strcmp(p->name + len - 9, ".qkv.bias") != 0)
         return false;
     e->parts[0] = p[0].part;
-    e->parts[1] = (vt_part){.count = p[0].part.count};
+    e->parts[1] = (vt_tensor_part){.count = p[0].part.count};
     e->parts[2] = p[1].part;
     e->count = 3;
     e->weight.shape[0] += p[0].part.shape[0];
@@ -199,13 +201,13 @@ static vitcl_status join(const vt_weights *w, entry *e, const piece *p,
                          size_t n)
 {
     const char *path = vt_tensors_path(w->raw);
-    const vt_part *first = &p->part;
+    const vt_tensor_part *first = &p->part;
 
     e->weight.name = p->name;
     e->weight.rank = first->rank;
     memcpy(e->weight.shape, first->shape, sizeof e->weight.shape);
     for (size_t i = 1; i < n; i++) {
-        const vt_part *next = &p[i].part;
+        const vt_tensor_part *next = &p[i].part;
         if (p[i].number == p[i - 1].number || p[i].of != p->of)
             return vt_fail(
                 VITCL_ECORRUPT, "%s: %.100s and %.100s both map to %.100s",
@@ -472,7 +474,7 @@ vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t)
     const entry *e = entry_of(t);
 
     for (size_t i = 0; i < e->count; i++) {
-        st = vt_part_read(out, &e->parts[i]);
+        st = vt_tensor_part_read(out, &e->parts[i]);
         if (st == VITCL_EIO)
             return st; /* its message names the unreadable file */
         if (st != VITCL_OK)

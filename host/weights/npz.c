@@ -287,7 +287,7 @@ static bool sniff(const uint8_t *bytes, size_t size)
     return vt_zip_starts_with(bytes, size, ".npy");
 }
 
-static vitcl_status open_npz(vt_tensors *t, const vt_input *in)
+static vitcl_status open_npz(vt_tensors *t, const vt_reader_input *in)
 {
     const char *file = in->file;
     vitcl_status st;

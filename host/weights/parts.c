@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-static vitcl_status misshapen(const char *file, const vt_part *p,
+static vitcl_status misshapen(const char *file, const vt_tensor_part *p,
                               const char *wants)
 {
     return vt_fail(VITCL_ECORRUPT, "%s: %.100s: its shape is not %s", file,
                    p->tensor->name, wants);
 }
 
-static void set_shape(vt_part *p, uint32_t rank, const uint64_t *shape)
+static void set_shape(vt_tensor_part *p, uint32_t rank, const uint64_t *shape)
 {
     p->rank = rank;
     memcpy(p->shape, shape, rank * sizeof *shape);
@@ -22,7 +22,7 @@ static void set_shape(vt_part *p, uint32_t rank, const uint64_t *shape)
 
 /* Permutes the file's axes `s` by `order`. Afterwards sets the result's shape,
  * where adjacent axes may be merged. */
-static void permute(vt_part *p, uint8_t axes, const uint64_t *s,
+static void permute(vt_tensor_part *p, uint8_t axes, const uint64_t *s,
                     const uint8_t *order, uint32_t rank, const uint64_t *shape)
 {
     p->axes = axes;
@@ -32,7 +32,7 @@ static void permute(vt_part *p, uint8_t axes, const uint64_t *s,
 }
 
 /* [D, 3 P P] -> [D, 3, P, P], for timm's oldest files. */
-static void split_patch(vt_part *p)
+static void split_patch(vt_tensor_part *p)
 {
     uint64_t side = 1;
 
@@ -45,7 +45,8 @@ static void split_patch(vt_part *p)
 }
 
 /* p->shape is the file's; changes it to the canonical one. */
-vitcl_status vt_part_lay_out(vt_part *p, vt_layout layout, const char *file)
+vitcl_status vt_tensor_part_lay_out(vt_tensor_part *p, vt_layout layout,
+                                    const char *file)
 {
     const uint64_t *s = p->shape;
     uint64_t d[VT_PART_AXES] = {0};
@@ -95,7 +96,7 @@ vitcl_status vt_part_lay_out(vt_part *p, vt_layout layout, const char *file)
     return VITCL_OK;
 }
 
-vt_tensor vt_part_range(const vt_part *p)
+vt_tensor vt_tensor_part_range(const vt_tensor_part *p)
 {
     vt_tensor r = *p->tensor;
     size_t step = r.count ? r.size / (size_t)r.count : 0;
@@ -111,7 +112,7 @@ vt_tensor vt_part_range(const vt_part *p)
 }
 
 /* out[i] = in[file order], in steps of the last axis of the result. */
-static void reorder(float *out, const float *in, const vt_part *p)
+static void reorder(float *out, const float *in, const vt_tensor_part *p)
 {
     uint64_t stride[VT_PART_AXES], step[VT_PART_AXES] = {0},
                                    size[VT_PART_AXES] = {1, 1, 1, 1};
@@ -134,7 +135,7 @@ static void reorder(float *out, const float *in, const vt_part *p)
             }
 }
 
-vitcl_status vt_part_read(float *out, const vt_part *p)
+vitcl_status vt_tensor_part_read(float *out, const vt_tensor_part *p)
 {
     vitcl_status st;
     float *in = NULL;
@@ -144,7 +145,7 @@ vitcl_status vt_part_read(float *out, const vt_part *p)
         memset(out, 0, (size_t)p->count * sizeof *out);
         return VITCL_OK;
     }
-    t = vt_part_range(p);
+    t = vt_tensor_part_range(p);
     if (p->axes == 0)
         return vt_tensor_f32(out, &t);
     VT_TRY(VT_NEW(&in, (size_t)p->count));

@@ -7,7 +7,7 @@
 
 #define VT_PART_AXES 4
 
-typedef struct vt_part {
+typedef struct vt_tensor_part {
     const vt_tensor *tensor;     /* NULL: zeros */
     uint64_t first, count;       /* elements */
     uint64_t dim[VT_PART_AXES];  /* in the file's order */
@@ -15,13 +15,14 @@ typedef struct vt_part {
     uint8_t axes;                /* 0: as in the file */
     uint32_t rank;               /* of the result */
     uint64_t shape[VT_RANK_MAX];
-} vt_part;
+} vt_tensor_part;
 
 /* Changes the part's shape from the file's to the canonical one. `file` is used
  * in messages. */
-vitcl_status vt_part_lay_out(vt_part *p, vt_layout layout, const char *file);
-vitcl_status vt_part_read(float *out, const vt_part *p);
+vitcl_status vt_tensor_part_lay_out(vt_tensor_part *p, vt_layout layout,
+                                    const char *file);
+vitcl_status vt_tensor_part_read(float *out, const vt_tensor_part *p);
 /* The bytes in the file that the part reads. */
-vt_tensor vt_part_range(const vt_part *p);
+vt_tensor vt_tensor_part_range(const vt_tensor_part *p);
 
 #endif

@@ -31,16 +31,17 @@ struct vt_weight_file {
 };
 
 /* The input of a reader: a file, or bytes in memory. */
-typedef struct vt_input {
+typedef struct vt_reader_input {
     const uint8_t *bytes;         /* NULL: use source */
     const vt_weight_file *source; /* NULL: use bytes */
     size_t size;
     const char *file; /* for messages */
-} vt_input;
-vitcl_status vt_input_read(void *out, const vt_input *in, uint64_t at,
-                           size_t n);
+} vt_reader_input;
+vitcl_status vt_reader_input_read(void *out, const vt_reader_input *in,
+                                  uint64_t at, size_t n);
 /* Opens a file that will hold tensors of t, which keeps it. */
-vitcl_status vt_tensors_file(vt_input *out, vt_tensors *t, const char *path);
+vitcl_status vt_tensors_file(vt_reader_input *out, vt_tensors *t,
+                             const char *path);
 
 /* An element type: its size in a file, and our type for it. */
 typedef struct vt_element {
@@ -63,7 +64,7 @@ vitcl_status vt_tensors_sort(vt_tensors *t, const char *path);
 typedef struct vt_reader {
     const char *format;
     bool (*sniff)(const uint8_t *head, size_t size); /* a file's beginning */
-    vitcl_status (*open)(vt_tensors *t, const vt_input *in);
+    vitcl_status (*open)(vt_tensors *t, const vt_reader_input *in);
 } vt_reader;
 
 extern const vt_reader vt_read_safetensors, vt_read_npz, vt_read_torch;

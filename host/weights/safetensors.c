@@ -55,7 +55,8 @@ static vitcl_status read_metadata(const char **sums, const vt_json *m,
 
 /* size: of the data, which starts at offset `data` of the input. */
 static vitcl_status read_tensor(vt_tensors *t, const vt_json *m,
-                                const vt_input *in, size_t data, size_t size)
+                                const vt_reader_input *in, size_t data,
+                                size_t size)
 {
     const char *file = in->file;
     vitcl_status st;
@@ -175,7 +176,7 @@ done:
     return st;
 }
 
-static vitcl_status open_safetensors(vt_tensors *t, const vt_input *in)
+static vitcl_status open_safetensors(vt_tensors *t, const vt_reader_input *in)
 {
     vitcl_status st = VITCL_OK;
     const char *file = in->file;
@@ -191,7 +192,7 @@ static vitcl_status open_safetensors(vt_tensors *t, const vt_input *in)
         return vt_fail(VITCL_ECORRUPT,
                        "%s: %zu byte%s, too short for safetensors", file, size,
                        vt_plural(size));
-    VT_TRY(vt_input_read(length, in, 0, 8));
+    VT_TRY(vt_reader_input_read(length, in, 0, 8));
     for (int i = 7; i >= 0; i--)
         n = n << 8 | length[i];
     if (n > HEADER_MAX || n > size - 8)
@@ -199,7 +200,7 @@ static vitcl_status open_safetensors(vt_tensors *t, const vt_input *in)
                        "%s: a header of %llu bytes, but the file has %zu", file,
                        (unsigned long long)n, size);
     VT_TRY(VT_NEW(&header, (size_t)n + 1));
-    VT_TRY(vt_input_read(header, in, 8, (size_t)n));
+    VT_TRY(vt_reader_input_read(header, in, 8, (size_t)n));
     if (header[0] != '{') {
         st = vt_fail(VITCL_ECORRUPT, "%s: the header is not a JSON object",
                      file);

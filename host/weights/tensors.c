@@ -74,7 +74,8 @@ done:
     return st;
 }
 
-vitcl_status vt_input_read(void *out, const vt_input *in, uint64_t at, size_t n)
+vitcl_status vt_reader_input_read(void *out, const vt_reader_input *in,
+                                  uint64_t at, size_t n)
 {
     int error;
 
@@ -94,9 +95,10 @@ vitcl_status vt_input_read(void *out, const vt_input *in, uint64_t at, size_t n)
 vitcl_status vt_tensor_bytes(void *out, const vt_tensor *t, size_t first,
                              size_t n)
 {
-    const vt_input in = {.bytes = t->data, .source = t->source};
+    const vt_reader_input in = {.bytes = t->data, .source = t->source};
 
-    return vt_input_read(out, &in, (t->source ? t->offset : 0) + first, n);
+    return vt_reader_input_read(out, &in, (t->source ? t->offset : 0) + first,
+                                n);
 }
 
 vitcl_status vt_tensor_check(const vt_tensor *t, const void *bytes)
@@ -128,7 +130,8 @@ static void close_source(vt_weight_file *s)
 }
 
 /* Read on demand, never mapped: truncating a mapped file would kill us. */
-vitcl_status vt_tensors_file(vt_input *out, vt_tensors *t, const char *path)
+vitcl_status vt_tensors_file(vt_reader_input *out, vt_tensors *t,
+                             const char *path)
 {
     vitcl_status st;
     vt_weight_file *s = NULL;
@@ -141,7 +144,7 @@ vitcl_status vt_tensors_file(vt_input *out, vt_tensors *t, const char *path)
     VT_TRY(vt_strdup(&s->path, path));
     VT_TRY(vt_file_open(&s->fd, &size, path));
     t->sources[t->source_count++] = s;
-    *out = (vt_input){.source = s, .size = size, .file = s->path};
+    *out = (vt_reader_input){.source = s, .size = size, .file = s->path};
     s = NULL;
 done:
     close_source(s);

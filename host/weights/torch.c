@@ -279,7 +279,7 @@ static bool sniff(const uint8_t *bytes, size_t size)
     return vt_is_zip(bytes, size);
 }
 
-static vitcl_status open_torch(vt_tensors *t, const vt_input *in)
+static vitcl_status open_torch(vt_tensors *t, const vt_reader_input *in)
 {
     const char *file = in->file;
     vitcl_status st;

@@ -42,7 +42,7 @@ static bool ends(const char *s, const char *end)
     return n > m && strcmp(s + n - m, end) == 0;
 }
 
-static vitcl_status read_input(vt_tensors *t, const vt_input *in)
+static vitcl_status read_input(vt_tensors *t, const vt_reader_input *in)
 {
     vitcl_status st = VITCL_OK;
     const size_t size = VT_MIN(in->size, (size_t)HEAD);
@@ -50,7 +50,7 @@ static vitcl_status read_input(vt_tensors *t, const vt_input *in)
     uint8_t *head = NULL;
 
     VT_TRY(VT_NEW(&head, size));
-    VT_TRY(vt_input_read(head, in, 0, size));
+    VT_TRY(vt_reader_input_read(head, in, 0, size));
     for (size_t i = 0; i < VT_COUNT(readers); i++)
         if (readers[i]->sniff(head, size) ||
             (i == 0 && ends(file, ".safetensors"))) {
@@ -85,7 +85,7 @@ done:
 static vitcl_status read_file(vt_tensors *t, const char *path)
 {
     vitcl_status st;
-    vt_input in;
+    vt_reader_input in;
 
     VT_TRY(vt_tensors_file(&in, t, path));
     VT_TRY(read_input(t, &in));
@@ -323,7 +323,7 @@ vitcl_status vt_tensors_open_memory(vt_tensors **out, const void *bytes,
 
     VT_TRY(VT_NEW(&t, 1));
     VT_TRY(vt_strdup(&t->path, name));
-    const vt_input in = {.bytes = bytes, .size = size, .file = t->path};
+    const vt_reader_input in = {.bytes = bytes, .size = size, .file = t->path};
     VT_TRY(read_input(t, &in));
     VT_TRY(vt_tensors_sort(t, name));
     *out = t, t = NULL;

@@ -25,7 +25,8 @@ static void begin(const char *name)
 
 static vitcl_status open_bytes(vt_archive **out)
 {
-    const vt_input in = {.bytes = z.bytes, .size = z.size, .file = "t.zip"};
+    const vt_reader_input in = {
+        .bytes = z.bytes, .size = z.size, .file = "t.zip"};
 
     return vt_archive_open(out, &in);
 }
@@ -106,7 +107,7 @@ static vitcl_status open_many(size_t n)
 {
     enum { LOCAL = 30 + 6, CENTRAL = 46 + 6, END = 56 + 20 + 22 };
     uint8_t *const bytes = calloc(n, LOCAL + CENTRAL + END);
-    vt_input in = {.bytes = bytes, .file = "many.zip"};
+    vt_reader_input in = {.bytes = bytes, .file = "many.zip"};
     vt_archive *a = NULL;
     vitcl_status st;
     size_t at = 0, central, end;
@@ -183,7 +184,7 @@ Test(archive, descriptors)
 {
     const char *const folder = vt_test_folder();
     vt_weight_file source = {.path = (char *)(uintptr_t) "t.zip"};
-    vt_input in = {.source = &source, .file = "t.zip"};
+    vt_reader_input in = {.source = &source, .file = "t.zip"};
     vt_archive *a = NULL;
     int before, after;
 
@@ -223,7 +224,7 @@ Test(archive, changes_while_open)
     const char *const folder = vt_test_folder();
     static uint8_t large[30000];
     vt_weight_file source = {.path = (char *)(uintptr_t) "t.zip"};
-    vt_input in = {.source = &source, .file = "t.zip"};
+    vt_reader_input in = {.source = &source, .file = "t.zip"};
     const size_t cuts[] = {0, 20, 40, 100, 20000};
 
     for (size_t i = 0; i < sizeof large; i++)

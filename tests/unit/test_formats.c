@@ -29,13 +29,13 @@ typedef vitcl_status decode_fn(vt_picture *out, const void *bytes, size_t size,
 /* Is the format's library missing, and does the error say so? */
 static bool lacked(const vt_file *f)
 {
-    const vt_kind *kind = vt_kind_of(f->data, f->size);
+    const vt_picture_format *kind = vt_picture_format_of(f->data, f->size);
     const char *library;
 
     if (kind && kind->codec == VT_CODEC_TIFF &&
         vt_tiff_is_raw(f->data, f->size))
-        kind = &vt_kind_raw;
-    library = kind ? vt_kind_library(kind) : NULL;
+        kind = &vt_picture_format_raw;
+    library = kind ? vt_picture_format_library(kind) : NULL;
 
     return library && strstr(vt_message(), "which this build lacks") &&
            strstr(vt_message(), library) && strstr(vt_message(), kind->what);

@@ -45,28 +45,28 @@ Test(pairs, tiles_find_the_large_scores)
         const int tile = sizes[z][0], width = sizes[z][1];
         const size_t n = (size_t)tile * (size_t)width;
         float *a = calloc(2 * n, sizeof *a), *b = a + n;
-        vt_tiles s = {.tile = 0};
+        vt_tile_product s = {.tile = 0};
         vt_rng r = {(uint64_t)z + 1};
 
         vt_rng_fill(&r, a, 2 * n, 1, 0);
-        cr_assert_eq(vt_tiles_new(&s, dev, tile, width), VITCL_OK, "%s",
+        cr_assert_eq(vt_tile_product_new(&s, dev, tile, width), VITCL_OK, "%s",
                      vt_message());
-        cr_assert_eq(vt_tiles_rows(&s, a), VITCL_OK);
-        cr_assert_eq(vt_tiles_columns(&s, b), VITCL_OK);
+        cr_assert_eq(vt_tile_product_rows(&s, a), VITCL_OK);
+        cr_assert_eq(vt_tile_product_columns(&s, b), VITCL_OK);
         /* Few rows have hits, then all. */
         for (float least = 100; least > -200; least -= 101) {
             int hits = -1, want = 0;
 
             a[0] = least > 0 ? 200 : 0.5f;
             b[0] = 1;
-            cr_assert_eq(vt_tiles_rows(&s, a), VITCL_OK);
-            cr_assert_eq(vt_tiles_columns(&s, b), VITCL_OK);
-            cr_assert_eq(vt_tiles_run(&hits, &s, least), VITCL_OK);
+            cr_assert_eq(vt_tile_product_rows(&s, a), VITCL_OK);
+            cr_assert_eq(vt_tile_product_columns(&s, b), VITCL_OK);
+            cr_assert_eq(vt_tile_product_run(&hits, &s, least), VITCL_OK);
             for (int i = 0; i < tile; i++) {
                 const float *c = NULL;
                 double most = -1e30;
 
-                cr_assert_eq(vt_tiles_scores(&c, &s, i), VITCL_OK);
+                cr_assert_eq(vt_tile_product_scores(&c, &s, i), VITCL_OK);
                 for (int j = 0; j < tile; j++) {
                     const double x = dot(a + i * width, b + j * width, width);
 
@@ -74,11 +74,12 @@ Test(pairs, tiles_find_the_large_scores)
                     most = VT_MAX(most, (double)c[j]);
                 }
                 want += most >= (double)least;
-                cr_expect_eq(vt_tiles_hit(&s, i, least), most >= (double)least);
+                cr_expect_eq(vt_tile_product_hit(&s, i, least),
+                             most >= (double)least);
             }
             cr_expect_eq(hits, want);
         }
-        vt_tiles_free(&s);
+        vt_tile_product_free(&s);
         free(a);
     }
     vt_dev_free(dev);

@@ -97,7 +97,7 @@ static const char *give(picture_paths *s, char *path, const char **error)
 /* The next picture below the folder; NULL at its end. */
 static const char *walk(picture_paths *s, const char **error)
 {
-    vt_found f;
+    vt_walk_found f;
     char *path;
 
     do {
