@@ -453,9 +453,9 @@ const command cmd_bench = {
     "",
     "Time a model on a device",
     "Times forwards from f32 pixels in host memory to logits in host memory. "
-    "The\npeak of the device is measured in the same run, in the same "
-    "precision. Pictures\nper second and GFLOP/s are computed from the median. "
-    "p90 and p99: 90 and 99 per\ncent of the runs took no longer.",
+    "The peak of the device is measured in the same run, in the same "
+    "precision. Pictures per second and GFLOP/s are computed from the median. "
+    "p90 and p99: 90 and 99 per cent of the runs took no longer.",
     options,
     sizeof(bench),
     run};

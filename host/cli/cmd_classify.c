@@ -358,10 +358,10 @@ const command cmd_classify = {
     "PICTURE|FOLDER|-...",
     "Name what pictures show",
     "Folders are read in sorted order; - reads a list of paths from standard "
-    "input.\nIn a pipe each class is a line: picture, rank, label, name, "
-    "probability, separated\nby tabs. A picture that cannot be read is "
-    "reported on stderr (its row of\n--logits is NaN), the others are "
-    "answered, and the exit status is 1.",
+    "input. In a pipe each class is a line: picture, rank, label, name, "
+    "probability, separated by tabs. A picture that cannot be read is reported "
+    "on stderr (its row of --logits is NaN), the others are answered, and the "
+    "exit status is 1.",
     options,
     sizeof(classify),
     run};

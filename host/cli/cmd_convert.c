@@ -48,8 +48,8 @@ const command cmd_convert = {
     "",
     "Write a checkpoint in timm's or Hugging Face's form",
     "Reads what the other commands read: safetensors, Google's .npz, PyTorch "
-    "files.\nA checkpoint that has the requested form keeps its names and "
-    "configs. The\nsame checkpoint always gives the same bytes.",
+    "files. A checkpoint that has the requested form keeps its names and "
+    "configs. The same checkpoint always gives the same bytes.",
     options,
     sizeof(convert),
     run};

@@ -309,12 +309,11 @@ const command cmd_dupes = {
     "INDEX",
     "Find groups of near-duplicate pictures",
     "INDEX is a file of `vitcl embed -o FILE.safetensors`. All pairs of its "
-    "vectors are\ncompared, each file once, whatever names it has; files that "
-    "are gone are left out.\nTwo pictures are in a group if their cosine is at "
-    "least the threshold, or if others\nconnect them. In a pipe each picture "
-    "is a line: group, cosine with the nearest\npicture, path, resolution, "
-    "bytes, date and \"largest\" for the largest of the\ngroup, separated by "
-    "tabs.",
+    "vectors are compared, each file once, whatever names it has; files that "
+    "are gone are left out. Two pictures are in a group if their cosine is at "
+    "least the threshold, or if others connect them. In a pipe each picture is "
+    "a line: group, cosine with the nearest picture, path, resolution, bytes, "
+    "date and \"largest\" for the largest of the group, separated by tabs.",
     options,
     sizeof(dupes),
     run};

@@ -354,13 +354,11 @@ const command cmd_embed = {
     "PICTURE|FOLDER|-...",
     "Write the features of pictures",
     "One row for each picture, in input order; the row of a picture that "
-    "cannot "
-    "be\nread is NaN (in JSON lines it has an `error`, in CSV it is empty), "
-    "and "
-    "the exit\nstatus is 1. class is the class token, tokens are all tokens, "
-    "both after the final\nnorm. A .safetensors file is an index for search "
-    "and dupes; the paths of a .npy\nfile are in a file beside it that ends in "
-    ".paths.",
+    "cannot be read is NaN (in JSON lines it has an `error`, in CSV it is "
+    "empty), and the exit status is 1. class is the class token, tokens are "
+    "all tokens, both after the final norm. A .safetensors file is an index "
+    "for search and dupes; the paths of a .npy file are in a file beside it "
+    "that ends in .paths.",
     options,
     sizeof(embed),
     run};

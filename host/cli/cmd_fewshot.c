@@ -143,8 +143,8 @@ const command cmd_fewshot = {
     "",
     "Test frozen features with a few pictures a class",
     "Ridge regression in closed form from the features of a few training "
-    "pictures\na class; prints the accuracy on the test pictures, mean and "
-    "deviation over\nseveral choices.",
+    "pictures a class; prints the accuracy on the test pictures, mean and "
+    "deviation over several choices.",
     options,
     sizeof(fewshot),
     run};

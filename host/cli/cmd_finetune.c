@@ -36,7 +36,7 @@ const command cmd_finetune = {
     "",
     "Train a checkpoint further, for other classes",
     "Its head is replaced by zeros; positions are interpolated for another "
-    "--size.\nThe defaults are the paper's: SGD with momentum, cosine, clipped "
+    "--size. The defaults are the paper's: SGD with momentum, cosine, clipped "
     "at 1.",
     options,
     sizeof(training),

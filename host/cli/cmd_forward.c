@@ -188,8 +188,8 @@ const command cmd_forward = {
     "",
     "Run pixel values through a model and write the tensors",
     "Writes the model's outputs, such as logits, and with --keep tensors from "
-    "the\ninside: embed, block.<i>, attention.<i> (probabilities), norm, "
-    "features;\ntimm's blocks.<i> and blocks.<i>.attn mean the same.",
+    "the inside: embed, block.<i>, attention.<i> (probabilities), norm, "
+    "features; timm's blocks.<i> and blocks.<i>.attn mean the same.",
     options,
     sizeof(forward),
     run};

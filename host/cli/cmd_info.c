@@ -143,7 +143,7 @@ const command cmd_info = {
     "",
     "Print a model's size and cost",
     "Parameters, multiply-accumulates (GMAC) a picture, tokens, and the device "
-    "memory\nthat a batch takes. No device is needed.",
+    "memory that a batch takes. No device is needed.",
     options,
     sizeof(info),
     run};

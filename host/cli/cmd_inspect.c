@@ -489,10 +489,10 @@ const command cmd_inspect = {
     "[PICTURE|FOLDER|-...]",
     "Show what a model looks at",
     "For each picture, attention rollout, the attention of a layer and the "
-    "patch tokens\nas colours. Of the model, its patch filters and the "
-    "similarity of its positions,\nand over all pictures the mean attention "
-    "distance of each head. DIR/inspect.json\nnames all figures (.png, .svg) "
-    "and their numbers (.safetensors, .json). The names\nof the files go to "
+    "patch tokens as colours. Of the model, its patch filters and the "
+    "similarity of its positions, and over all pictures the mean attention "
+    "distance of each head. DIR/inspect.json names all figures (.png, .svg) "
+    "and their numbers (.safetensors, .json). The names of the files go to "
     "stdout.",
     options,
     sizeof(inspect),

@@ -122,9 +122,9 @@ const command cmd_merge = {
     "DIR",
     "Join the parts that workers wrote with --shard",
     "The result has the bytes that one run without --shard writes. If shards "
-    "are\nmissing, or were made from other pictures, with another model or "
-    "with other\nsettings, that is an error and nothing is written. Of "
-    "the parts of eval it\nprints the scores.",
+    "are missing, or were made from other pictures, with another model or with "
+    "other settings, that is an error and nothing is written. Of the parts of "
+    "eval it prints the scores.",
     options,
     sizeof(merge),
     run};

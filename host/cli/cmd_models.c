@@ -205,8 +205,8 @@ const command cmd_models = {
     "",
     "List the models that -m takes by name",
     "The built-in model, and those that the local cache of Hugging Face holds "
-    "and\nvitcl reads. The cache is HF_HUB_CACHE, HF_HOME/hub or "
-    "~/.cache/huggingface/hub;\nnothing is downloaded. No device is needed.",
+    "and vitcl reads. The cache is HF_HUB_CACHE, HF_HOME/hub or "
+    "~/.cache/huggingface/hub; nothing is downloaded. No device is needed.",
     options,
     sizeof(models),
     run};

@@ -278,8 +278,7 @@ const command cmd_plan = {
     "",
     "Print the steps that run on the device",
     "Each step with its output's name (what --keep and `vitcl forward` call "
-    "it), shape,\nwork, memory, and the kernel that was chosen for this "
-    "device.",
+    "it), shape, work, memory, and the kernel that was chosen for this device.",
     options,
     sizeof(plan),
     run};

@@ -247,12 +247,10 @@ const command cmd_pull = {
     "OWNER/NAME[@REVISION]...",
     "Download models by name",
     "Puts config and weights into the local cache of Hugging Face "
-    "(HF_HUB_CACHE,"
-    "\nHF_HOME/hub or ~/.cache/huggingface/hub), where -m, timm and "
-    "transformers "
-    "find\nthem by the same name, and prints the folder. Sizes and hashes are "
-    "verified. After\na break the same command goes on. HF_TOKEN opens private "
-    "and gated models.",
+    "(HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub), where -m, timm "
+    "and transformers find them by the same name, and prints the folder. Sizes "
+    "and hashes are verified. After a break the same command goes on. HF_TOKEN "
+    "opens private and gated models.",
     options,
     0,
     run};

@@ -315,11 +315,10 @@ const command cmd_search = {
     "INDEX PICTURE|FOLDER|-...",
     "Find the nearest pictures of an index",
     "INDEX is a file of `vitcl embed -o FILE.safetensors`. The pictures are "
-    "embedded by\nits model and compared with all of its vectors: the search "
-    "is exact. The cosine of\ntwo vectors is 1 if they have the same "
-    "direction. "
-    "In a pipe each hit is a line:\npicture, rank, cosine, path, separated by "
-    "tabs. A picture that cannot be read is\nreported on stderr, and the exit "
+    "embedded by its model and compared with all of its vectors: the search is "
+    "exact. The cosine of two vectors is 1 if they have the same direction. In "
+    "a pipe each hit is a line: picture, rank, cosine, path, separated by "
+    "tabs. A picture that cannot be read is reported on stderr, and the exit "
     "status is 1.",
     options,
     sizeof(find),

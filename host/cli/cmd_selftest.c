@@ -275,7 +275,7 @@ const command cmd_selftest = {
     "",
     "Check a device's numbers",
     "Runs a small model with every matrix multiplication and compares the "
-    "results.\nTakes some seconds. Include all that it prints in a bug report.",
+    "results. Takes some seconds. Include all that it prints in a bug report.",
     options,
     sizeof(selftest),
     run};

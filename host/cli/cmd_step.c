@@ -73,9 +73,8 @@ const command cmd_step = {
     "step",
     "",
     "Take optimiser steps on one batch and write gradients",
-    "Writes loss and grad.<tensor> of the first step, the losses of all, and"
-    "\nafter.<tensor>: for comparing vitcl's training with another "
-    "library.",
+    "Writes loss and grad.<tensor> of the first step, the losses of all, and "
+    "after.<tensor>: for comparing vitcl's training with another library.",
     options,
     sizeof(step),
     run};

@@ -286,10 +286,9 @@ const command cmd_study = {
     "[NAME]",
     "Make the paper's experiments again",
     "Without a name, or as list: lists the studies. Each trains small models "
-    "and writes "
-    "results.tsv,\nverdict.txt, a figure and report.html to the output "
-    "folder. Learning rates are\nchosen on held-out training pictures. A "
-    "study that was interrupted goes on with the\nsame command and gives the "
+    "and writes results.tsv, verdict.txt, a figure and report.html to the "
+    "output folder. Learning rates are chosen on held-out training pictures. A "
+    "study that was interrupted goes on with the same command and gives the "
     "same bits.",
     options,
     sizeof(study),

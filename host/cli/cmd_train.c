@@ -39,7 +39,7 @@ const command cmd_train = {
     "",
     "Train a model from scratch",
     "The folder is a model at any time; Ctrl-C writes a checkpoint, and "
-    "--resume gives\nthe same bits as an uninterrupted training.",
+    "--resume gives the same bits as an uninterrupted training.",
     options,
     sizeof(training),
     run};

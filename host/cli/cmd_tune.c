@@ -137,10 +137,10 @@ const command cmd_tune = {
     "",
     "Search this device's fastest parameters",
     "These are parameters of the matrix multiplication that --gemm names "
-    "(otherwise of\nthe device's default), in one precision, for a model's "
-    "sizes. Every candidate is\nchecked and measured in a process of its own. "
-    "The best is stored in\n~/.config/vitcl/tuned, one line for each device, "
-    "driver version, kernel and\nprecision, and used by every later run there.",
+    "(otherwise of the device's default), in one precision, for a model's "
+    "sizes. Every candidate is checked and measured in a process of its own. "
+    "The best is stored in ~/.config/vitcl/tuned, one line for each device, "
+    "driver version, kernel and precision, and used by every later run there.",
     options,
     sizeof(tune),
     run};
