@@ -368,12 +368,12 @@ const command cmd_devices = {
     "devices",
     "",
     "List OpenCL devices",
-    "GEMM is the matrix multiplication that classify uses there, tuned how "
-    "many entries of `vitcl tune` it uses. With several devices, each model's "
-    "first run times them, unless one is named; fastest says for which models "
-    "a device was, with the times of all. If a driver fails, only its own "
-    "entry shows an error. --json also shows the instructions with which a CPU "
-    "multiplies in bf16, f16 and int8, if they have been tried; those that "
+    "GEMM is the matrix multiplication that classify uses there; tuned says "
+    "how many entries of `vitcl tune` it uses. With several devices, each "
+    "model's first run times them, unless one is named; fastest says for which "
+    "models a device won, with the times of all. If a driver fails, only its "
+    "own entry shows an error. --json also shows the instructions with which a "
+    "CPU multiplies in bf16, f16 and int8, if they have been tried; those that "
     "failed or cannot be tried are named on stderr. `-d` of the other commands "
     "and VITCL_DEVICE take the index, part of a name, cpu, gpu or any.",
     options,

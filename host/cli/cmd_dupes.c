@@ -26,7 +26,7 @@ static const opt options[] = {
     {0, "threshold", OPT_REAL, "X",
      "smallest cosine of a pair (default 0.85); 1: the same vectors",
      offsetof(dupes, least)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object a line, a group each",
+    {0, "json", OPT_FLAG, NULL, "one JSON object a line for each group",
      offsetof(dupes, json)},
     {0, "html", OPT_FILE, "FILE.html", "also write a page of the groups",
      offsetof(dupes, html)},

@@ -289,10 +289,10 @@ const command cmd_eval = {
     "Prints the share of pictures whose label is the model's first answer "
     "(top1) or among its first five (top5). Classes are matched by label or "
     "name. With --labels also the share whose first answer is one of the "
-    "picture's classes (real), over pictures that have any. Of a model for "
-    "several classes a picture: the mean average precision (map); of a "
-    "regression: the mean squared error (mse). Pictures that cannot be decoded "
-    "are named and left out.",
+    "picture's classes (real), over pictures that have any. For a model with "
+    "several classes a picture it prints the mean average precision (map), for "
+    "a regression the mean squared error (mse). Pictures that cannot be "
+    "decoded are named and left out.",
     options,
     sizeof(eval),
     run};

@@ -488,12 +488,11 @@ const command cmd_inspect = {
     "inspect",
     "[PICTURE|FOLDER|-...]",
     "Show what a model looks at",
-    "For each picture, attention rollout, the attention of a layer and the "
-    "patch tokens as colours. Of the model, its patch filters and the "
-    "similarity of its positions, and over all pictures the mean attention "
-    "distance of each head. DIR/inspect.json names all figures (.png, .svg) "
-    "and their numbers (.safetensors, .json). The names of the files go to "
-    "stdout.",
+    "Draws for each picture its attention rollout, the attention of a layer "
+    "and the patch tokens as colours; for the model its patch filters, the "
+    "similarity of its positions and, over all pictures, the mean attention "
+    "distance of each head. DIR/inspect.json names all figures and their "
+    "numbers. The names of the files go to stdout.",
     options,
     sizeof(inspect),
     run};

@@ -288,7 +288,7 @@ const command cmd_study = {
     "Without a name, or as list: lists the studies. Each trains small models "
     "and writes results.tsv, verdict.txt, a figure and report.html to the "
     "output folder. Learning rates are chosen on held-out training pictures. A "
-    "study that was interrupted goes on with the same command and gives the "
+    "study that was interrupted continues with the same command and gives the "
     "same bits.",
     options,
     sizeof(study),

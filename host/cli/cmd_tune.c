@@ -135,7 +135,7 @@ static int run(void *into, const words *operands)
 const command cmd_tune = {
     "tune",
     "",
-    "Search this device's fastest parameters",
+    "Search for this device's fastest parameters",
     "These are parameters of the matrix multiplication that --gemm names "
     "(otherwise of the device's default), in one precision, for a model's "
     "sizes. Every candidate is checked and measured in a process of its own. "

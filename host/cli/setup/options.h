@@ -67,7 +67,7 @@ const char *nearest(const char *word, const char *const *names);
             member)
 #define OPT_FOLLOW(T, member)                                                  \
     OPT_ROW(T, 0, "follow", OPT_FLAG, NULL,                                    \
-            "read the folders that links in folders lead to, but for one "     \
+            "also read folders that links in folders lead to, except those "   \
             "above",                                                           \
             member)
 /* The end of every table: -v, which opt.c handles, and a row without a name. */

@@ -37,8 +37,7 @@ typedef struct model_options {
 #define PRECISIONS "f32|bf16|f16|half|int8"
 #define OPT_RUN(T)                                                             \
     OPT_ROW(T, 0, "gemm", OPT_CHOICE, "clblast|native|plain",                  \
-            "matrix multiplication; without it, what is faster here",          \
-            common.gemm),                                                      \
+            "matrix multiplication (default: the fastest here)", common.gemm), \
         OPT_ROW(T, 0, "precision", OPT_CHOICE, PRECISIONS,                     \
                 "of the multiplications (default f32); half: bf16 or f16, "    \
                 "the faster",                                                  \
@@ -47,7 +46,8 @@ typedef struct model_options {
     OPT_ROW(T, 0, "batch", OPT_COUNT, "N", help, common.batch)
 #define OPT_SIDES(T)                                                           \
     OPT_ROW(T, 0, "size", OPT_SIZE, "N|HxW",                                   \
-            "pixels, when other than the model was trained with", common.size)
+            "pixels, if not those that the model was trained with",            \
+            common.size)
 #define PIXELS_HELP                                                            \
     "resize pictures bit for bit as they do; without it, as the model's "      \
     "files "                                                                   \

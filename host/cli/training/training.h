@@ -34,8 +34,7 @@ typedef struct training {
                 "output folder: the model, and the state to resume from",      \
                 output),                                                       \
         OPT_ROW(training, 0, "resume", OPT_FLAG, NULL,                         \
-                "resume; epochs, lr, augment and micro may be others",         \
-                resume),                                                       \
+                "resume; epochs, lr, augment and micro may differ", resume),   \
         OPT_ROW(training, 0, "strict", OPT_FLAG, NULL,                         \
                 "a picture that cannot be decoded ends it; without: left out", \
                 strict),                                                       \
@@ -61,18 +60,19 @@ typedef struct training {
         OPT_ROW(training, 0, "hold-out", OPT_COUNT, "N",                       \
                 "training pictures held out and scored after each epoch",      \
                 hold_out),                                                     \
-        OPT_ROW(training, 0, "val", OPT_TEXT, "PATH",                          \
-                "or these pictures, with the same classes, as for --data",     \
-                val),                                                          \
+        OPT_ROW(                                                               \
+            training, 0, "val", OPT_TEXT, "PATH",                              \
+            "pictures to score instead, with the same classes, as for --data", \
+            val),                                                              \
         OPT_ROW(training, 0, "patience", OPT_COUNT, "N",                       \
                 "end after N epochs without a better model", patience),        \
         OPT_ROW(training, 0, "settings", OPT_TEXT, "FILE",                     \
                 "JSON: optimizer, schedule, dropout, mixup, ...; vitcl(1)",    \
                 settings),                                                     \
         OPT_ROW(training, 0, "size", OPT_SIZE, "N|HxW",                        \
-                "pixels, when other than the model's own", size),              \
+                "pixels, if not the model's own", size),                       \
         OPT_ROW(training, 0, "log", OPT_TEXT, "FILE",                          \
-                "append a JSON line a step", log),                             \
+                "append a JSON line for each step", log),                      \
         OPT_ROW(training, 0, "curve", OPT_FILE, "FILE.png|FILE.svg",           \
                 "draw losses, accuracies and learning rate over the epochs",   \
                 curve),                                                        \
@@ -92,8 +92,7 @@ typedef struct training {
                 device),                                                       \
         OPT_THREADS(training, threads),                                        \
         OPT_ROW(training, 0, "gemm", OPT_CHOICE, "clblast|native|plain",       \
-                "matrix multiplication; without it, what is faster here",      \
-                gemm),                                                         \
+                "matrix multiplication (default: the fastest here)", gemm),    \
         OPT_ROW(training, 0, "precision", OPT_CHOICE, "f32|bf16|f16",          \
                 "of the multiplications (default f32)", precision)
 
