@@ -433,7 +433,7 @@ vitcl_status vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
     if (!session || !dataset)
         return vt_fail(VITCL_EINVAL, "evaluation needs a session and pictures");
     if (part < 1 || part > parts)
-        return vt_fail(VITCL_EINVAL, "part %u of %u", part, parts);
+        return vt_fail(VITCL_EINVAL, "there is no part %u of %u", part, parts);
     model = vitcl_session_model(session);
     VT_TRY(vitcl_model_describe(&info, model, 0, 0, 1));
     if (info.classes == 0)

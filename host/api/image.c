@@ -145,8 +145,9 @@ vitcl_status vitcl_loader_new_thumbnails(vitcl_loader **out,
 {
     VT_GIVEN(out);
     if (side == 0 || side > VT_THUMB_MAX)
-        return vt_fail(VITCL_EINVAL, "thumbnails of %u pixels, not 1 to %u",
-                       side, VT_THUMB_MAX);
+        return vt_fail(VITCL_EINVAL,
+                       "thumbnails must have 1 to %u pixels, not %u",
+                       VT_THUMB_MAX, side);
     return loader_new(out, session, workers, side);
 }
 

@@ -141,10 +141,12 @@ vitcl_status vt_session_batches(vitcl_session *s, const char *name, size_t each,
     const vt_val v = vt_session_value(s, name);
 
     if (v == VT_NONE || vt_dim(s->plan, v, 0) != (int)s->batch)
-        return vt_fail(VITCL_EINVAL, "no tensor %s of each picture was kept",
+        return vt_fail(VITCL_EINVAL,
+                       "no tensor %s with a part for each picture was kept",
                        name);
     if (vt_elements(s->plan, v) != (uint64_t)s->batch * each)
-        return vt_fail(VITCL_EINVAL, "%s has not %zu numbers a picture", name,
+        return vt_fail(VITCL_EINVAL,
+                       "%s does not have %zu numbers for each picture", name,
                        each);
     return run_all(&(running){s, v, each, next, take, context});
 }

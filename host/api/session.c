@@ -292,8 +292,8 @@ static vitcl_status count_fits(const vitcl_session *s, uint32_t n)
 {
     return n > 0 && n <= s->batch
                ? VITCL_OK
-               : vt_fail(VITCL_EINVAL, "%u pictures for a batch of %u", n,
-                         s->batch);
+               : vt_fail(VITCL_EINVAL, "%u pictures do not fit a batch of %u",
+                         n, s->batch);
 }
 
 vitcl_status vt_session_takes_rgb(const vitcl_session *s, uint32_t n)
@@ -337,7 +337,8 @@ static vitcl_status run_gradient(vitcl_session *s, const uint32_t *labels,
     VT_TRY(VT_NEW(&seed, (size_t)s->batch * s->classes));
     for (uint32_t i = 0; i < n; i++) {
         if (labels[i] >= s->classes) {
-            st = vt_fail(VITCL_EINVAL, "class %u of %u", labels[i], s->classes);
+            st = vt_fail(VITCL_EINVAL, "there is no class %u: the model has %u",
+                         labels[i], s->classes);
             goto done;
         }
         seed[(size_t)i * s->classes + labels[i]] = 1;

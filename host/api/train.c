@@ -120,8 +120,8 @@ static vitcl_status open_val(vt_dataset **out, uint32_t **label,
                        o->output);
     if (o->patience && !path && !s->hold_out)
         return vt_fail(VITCL_EINVAL,
-                       "%s: this training scores no pictures, so that it "
-                       "cannot have patience; give val",
+                       "%s: this training scores no pictures, so it cannot "
+                       "have patience; give val",
                        o->output);
     if (!path)
         return VITCL_OK;
@@ -184,11 +184,11 @@ static vitcl_status join(vt_ranks *out, const vt_dev *dev)
     VT_TRY(vt_ranks_alike(out, device, &other, theirs));
     if (other) {
         VT_TRY(vt_ranks_leave(out));
-        st = vt_fail(VITCL_EINVAL,
-                     "rank %u computes on %.100s, rank 0 on %.100s; a training "
-                     "needs devices of one kind, because others differ in the "
-                     "last bits",
-                     other, theirs, device);
+        st = vt_fail(
+            VITCL_EINVAL,
+            "rank %u computes on %.100s, rank 0 on %.100s; a training needs "
+            "devices of one kind, because the last bits of others differ",
+            other, theirs, device);
     }
 done:
     return st;

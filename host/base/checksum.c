@@ -170,8 +170,8 @@ vitcl_status vt_checksum_end(FILE *f, const char *path)
     if (!ferror(f))
         return VITCL_OK;
     return errno == EBADMSG
-               ? vt_fail(VITCL_ECORRUPT,
-                         "%s: is damaged: its checksum is another", path)
+               ? vt_fail(VITCL_ECORRUPT, "%s: is damaged: its checksum differs",
+                         path)
                : vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
 }
 

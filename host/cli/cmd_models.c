@@ -194,8 +194,8 @@ static int run(void *into, const words *operands)
     }
     free(all.item);
     if (code == EXIT_OK && all.others)
-        note("%zu more in %s %s no model that vitcl reads; `vitcl info -m "
-             "OWNER/NAME` says why",
+        note("%zu more in %s %s not among the models that vitcl reads; `vitcl "
+             "info -m OWNER/NAME` says why",
              all.others, cache, all.others == 1 ? "is" : "are");
     return code;
 }

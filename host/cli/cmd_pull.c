@@ -80,7 +80,8 @@ static int find_token(char token[TOKEN_ROOM])
     }
     return good && tidy(token)
                ? EXIT_OK
-               : fail("%s: is no token: one line of letters and digits", from);
+               : fail("%s: is not a token: one line of letters and digits",
+                      from);
 }
 
 static int find_endpoint(char endpoint[ENDPOINT_ROOM])
@@ -157,7 +158,8 @@ static void say_news(void *context, vt_pull_news news, const char *file,
         note("%s: the copy in the cache is damaged and is replaced", file);
         break;
     case VT_PULL_WAITING:
-        note("%s: another program is downloading it; waiting for that", file);
+        note("%s: another program is downloading it; waiting for it to end",
+             file);
         break;
     case VT_PULL_AGAIN:
         note("%s: the connection was lost after %s; trying again", file, size);
@@ -249,8 +251,8 @@ const command cmd_pull = {
     "Puts config and weights into the local cache of Hugging Face "
     "(HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub), where -m, timm "
     "and transformers find them by the same name, and prints the folder. Sizes "
-    "and hashes are verified. After a break the same command goes on. HF_TOKEN "
-    "opens private and gated models.",
+    "and hashes are verified. After an interruption the same command "
+    "continues. HF_TOKEN opens private and gated models.",
     options,
     0,
     run};

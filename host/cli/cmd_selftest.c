@@ -261,9 +261,9 @@ static int run(void *into, const words *operands)
         report(&info, device);
     guard_tell();
     if (interprets(&info))
-        code = fail("no verdict: Oclgrind interprets each instruction, so "
-                    "that a model takes hours; tools/test --all tries every "
-                    "kernel there");
+        code =
+            fail("no verdict: Oclgrind interprets each instruction, so a model "
+                 "takes hours; tools/test --all tries every kernel there");
     else
         code = test(o, device);
     vitcl_device_free(device);

@@ -71,7 +71,8 @@ static int unknown_option(const char *word)
 
     if (guess)
         return usage("unknown option %s; did you mean --%s?", word, guess);
-    return usage("a command stands before its options: vitcl COMMAND %s", word);
+    return usage("the command comes before its options: vitcl COMMAND %s",
+                 word);
 }
 
 static int unknown(const char *word)
@@ -81,7 +82,7 @@ static int unknown(const char *word)
     if (word[0] == '-' && word[1])
         return unknown_option(word);
     if (strpbrk(word, "./"))
-        return usage("%s: no such file, and no command; `vitcl --help` lists "
+        return usage("%s: neither a file nor a command; `vitcl --help` lists "
                      "the commands",
                      word);
     for (int i = 0; i < COMMANDS; i++)

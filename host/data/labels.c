@@ -307,8 +307,8 @@ vitcl_status vt_labels_numbers(double **out, const vt_labels *l, uint32_t width)
     for (size_t i = 0; i < l->count; i++) {
         if (l->entry[i].name)
             VT_TRY(vt_fail(VITCL_ECORRUPT,
-                           "%s: \"%.60s\" is no number, as the model answers "
-                           "with",
+                           "%s: \"%.60s\" is not a number, but the model "
+                           "answers with numbers",
                            l->path, l->entry[i].name));
         value[i] = l->entry[i].number;
     }

@@ -147,7 +147,7 @@ static vitcl_status open_npy(npy *x, const vt_vectors_part *part)
     VT_TRY(vt_checksum_open(&x->f, path, part->summed ? &part->sum : NULL));
     if (!read_head(x)) {
         VT_TRY(vt_checksum_end(x->f, path));
-        VT_TRY(bad(path, "cannot be read, or is no file of vitcl"));
+        VT_TRY(bad(path, "cannot be read, or is not a file of vitcl"));
     }
     VT_TRY(vt_checksum_open(&x->names, x->beside,
                             part->summed ? &part->paths : NULL));

@@ -238,7 +238,7 @@ vitcl_status vt_index_open(vt_index **out, const char *path)
     VT_TRY(VT_NEW(&x, 1));
     VT_TRY(open_file(&x->raw, path));
     if (strcmp(vt_tensors_format(x->raw), "safetensors") != 0)
-        VT_TRY(wrong(path, "the file is no safetensors file"));
+        VT_TRY(wrong(path, "the file is not a safetensors file"));
     VT_TRY(load_about(x, path));
     VT_TRY(find_features(x, path));
     VT_TRY(vt_sums_load(&x->sums, x->raw, x->block, x->rows));

@@ -22,8 +22,8 @@ uint64_t vt_sums_block(uint64_t count)
 static vitcl_status damaged(const char *path, const char *what)
 {
     return vt_fail(VITCL_ECORRUPT,
-                   "%s: is damaged: the checksum of its %s is another; remove "
-                   "it and write it anew",
+                   "%s: is damaged: the checksum of its %s differs; remove it "
+                   "and write it anew",
                    path, what);
 }
 

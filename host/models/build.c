@@ -22,10 +22,10 @@ static vitcl_status whole(const vt_model *m, int pixels, int own, int patch)
     if (m->config.stem_width[0] || pixels == own || pixels % patch == 0 ||
         !less)
         return VITCL_OK;
-    return vt_fail(VITCL_EINVAL,
-                   "%s: %d pixels are no multiple of its patch, %d; take %d "
-                   "or %d",
-                   m->path, pixels, patch, less, less + patch);
+    return vt_fail(
+        VITCL_EINVAL,
+        "%s: %d pixels are not a multiple of its patch, %d; take %d or %d",
+        m->path, pixels, patch, less, less + patch);
 }
 
 vitcl_status vt_model_whole(const vt_model *m, int height, int width)

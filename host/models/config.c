@@ -43,8 +43,8 @@ vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
 
     if (!t || t->rank < 2)
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: patch_embed.proj.weight is missing (the file looks "
-                       "like no Vision Transformer)",
+                       "%s: patch_embed.proj.weight is missing (the file does "
+                       "not look like a Vision Transformer)",
                        path);
     if (!c->width)
         c->width = vt_weight_dim(w, "patch_embed.proj.weight", 0);
@@ -74,7 +74,8 @@ vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
         c->patch_w < 1 || c->patch_h > VT_MOST_PIXELS ||
         c->patch_w > VT_MOST_PIXELS)
         return vt_fail(VITCL_ECORRUPT,
-                       "%s: patch_embed.proj.weight has no useful shape", path);
+                       "%s: patch_embed.proj.weight has an unusable shape",
+                       path);
     return VITCL_OK;
 }
 

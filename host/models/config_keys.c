@@ -409,7 +409,7 @@ static vitcl_status check_timm(const vt_json *args, const key *rows,
             continue;
         if (!row)
             VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
-                           "%s: model_args has %s, which is no argument of "
+                           "%s: model_args has %s, which is not an argument of "
                            "timm's class",
                            path, vt_json_key(v)));
         VT_TRY(check_value(row, v, path));

@@ -156,6 +156,6 @@ int vt_weight_dim(const vt_weights *w, const char *name, int axis)
 
 vitcl_status vt_bad_number(const char *path, const char *key)
 {
-    return vt_fail(VITCL_ECORRUPT, "%s: the config's %s is no useful number",
+    return vt_fail(VITCL_ECORRUPT, "%s: the config's %s is not a usable number",
                    path, key);
 }

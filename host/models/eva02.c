@@ -53,7 +53,7 @@ vitcl_status vt_eva02_configure(vt_config *c, const vt_json *config,
         c->pool_all = true, c->pool_first = 0;
     if (c->rope && (c->width / c->heads) % 4)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: heads of %d are no multiple of 4, as rotary "
+                       "%s: heads of %d are not a multiple of 4, which rotary "
                        "positions need",
                        path, c->width / c->heads));
 done:

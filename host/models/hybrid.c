@@ -45,8 +45,8 @@ vitcl_status vt_hybrid_configure(vt_config *c, const vt_json *config,
                    vt_weight_has(w, STEM "norm.weight");
     VT_TRY(vt_stdconv_read(c, w, STEM, c->stem_only ? "" : "stem.", path));
     if (kernel < 1 || kernel > 64)
-        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: the ResNet stem has no useful size",
-                       path));
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: the ResNet stem has an unusable size", path));
     c->patch_h = c->patch_w = kernel * vt_stdconv_stride(c);
     /* in a .npz file a stem without stages has the same names as others */
     if (npz)

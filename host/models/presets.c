@@ -97,10 +97,10 @@ vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size)
     if (size == 0)
         size = (uint32_t)s.size;
     if (size > 4096 || size % (uint32_t)c->patch_h) {
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: %u pixels are no multiple of its patch, %d, up to "
-                     "4096",
-                     name, size, c->patch_h);
+        st = vt_fail(
+            VITCL_EINVAL,
+            "%s: %u pixels are not a multiple of its patch, %d, up to 4096",
+            name, size, c->patch_h);
         goto done;
     }
     c->height = c->width_px = (int)size;

@@ -77,8 +77,8 @@ static vitcl_status read_stem(vt_config *c, const vt_weights *w,
 
         if (n < unit || n % unit || n > VT_MOST_WIDTH)
             return vt_fail(VITCL_ECORRUPT,
-                           "%s: the ResNet-D stem is %d wide %s%d, which is "
-                           "of no use (it takes multiples of %d)",
+                           "%s: the ResNet-D stem is %d wide %s%d; its width "
+                           "must be a multiple of %d",
                            path, n, s ? "in layer" : "in conv1.", s ? s : 6,
                            unit);
     }
@@ -94,7 +94,7 @@ vitcl_status vt_resnetd_configure(vt_config *c, const vt_json *config,
     VT_TRY(read_stem(c, w, path));
     if (kernel < 1 || kernel > 64)
         VT_TRY(vt_fail(VITCL_ECORRUPT,
-                       "%s: patch_embed.proj.weight has no useful shape",
+                       "%s: patch_embed.proj.weight has an unusable shape",
                        path));
     c->patch_h = c->patch_w = kernel * vt_stdconv_stride(c);
     c->folded = true;

@@ -102,14 +102,14 @@ vitcl_status vt_stdconv_read(vt_config *c, const vt_weights *w,
     unit = c->stem_basic ? 32 : 128;
     if (c->stem_width[0] < 32 || c->stem_width[0] % 32)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: the ResNet's first convolution is %d wide, no "
-                       "multiple of 32, as its groups need",
+                       "%s: the ResNet's first convolution is %d wide, not a "
+                       "multiple of 32, which its groups need",
                        path, c->stem_width[0]);
     for (int s = 0; s < c->stem_stages; s++)
         if (c->stem_width[s + 1] < unit || c->stem_width[s + 1] % unit)
             return vt_fail(VITCL_EUNSUPPORTED,
-                           "%s: stage %d of the ResNet is %d wide, no multiple "
-                           "of %d, as its 32 groups need",
+                           "%s: stage %d of the ResNet is %d wide, not a "
+                           "multiple of %d, which its 32 groups need",
                            path, s, c->stem_width[s + 1], unit);
     return VITCL_OK;
 }

@@ -68,7 +68,7 @@ vitcl_status vt_weight_room(float **out, const char *name, uint64_t count)
     size_t n = 0;
 
     if (count == 0 || !vt_mul(&n, (size_t)count, sizeof **out))
-        return vt_fail(VITCL_EINVAL, "%s: no useful size", name);
+        return vt_fail(VITCL_EINVAL, "%s: an unusable size", name);
     return VT_NEW(out, (size_t)count);
 }
 

@@ -49,9 +49,9 @@ void vt_table_build(vt_plan *p, const vt_model *m, vt_val pixels,
     vt_val x, all = VT_NONE;
 
     if (T > 4096)
-        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
-                       "relative positions of %zu tokens; 4096 are the most",
-                       T));
+        VT_TRY(vt_fail(
+            VITCL_EUNSUPPORTED,
+            "relative positions of %zu tokens; at most 4096 are supported", T));
     VT_TRY(VT_NEW(&index, T * T));
     vt_table_index(index, gh, gw, c->class_token ? 3 : 0);
     for (size_t i = 0; c->rel_pos == VT_TABLE_MLP && i < T * T; i++)

@@ -93,7 +93,7 @@ static bool check(void *context, const char *file, const char *library)
                  dlerror());
     else if (!dlsym(handle, "clGetExtensionFunctionAddress") &&
              !dlsym(handle, "clIcdGetPlatformIDsKHR"))
-        snprintf(s->why, s->room, "%.120s names %.200s, which is no driver",
+        snprintf(s->why, s->room, "%.120s names %.200s, which is not a driver",
                  file, library);
     else
         s->found = VT_DRIVERS_LOADABLE;

@@ -52,7 +52,7 @@ vitcl_status vt_folders(const char *path)
         *at = end;
     }
     if (!vt_path_is_folder(path))
-        st = vt_fail(VITCL_EIO, "%s: is no folder", path);
+        st = vt_fail(VITCL_EIO, "%s: is not a folder", path);
 done:
     return st;
 }
@@ -334,12 +334,11 @@ static vitcl_status download(fetch *f, const char *commit)
         if (f->have > most)
             most = f->have, trial = 1;
         a.unreachable = false; /* it was reachable before */
-        st = f->misplaced
-                 ? vt_fail(VITCL_EIO,
-                           "%s: what the hub sends is not the %llu bytes that "
-                           "it announced; try again later",
-                           f->r->file, (unsigned long long)f->r->size)
-                 : vt_refused(f->p, &a, f->r->file);
+        st = f->misplaced ? vt_fail(VITCL_EIO,
+                                    "%s: the hub announced %llu bytes and "
+                                    "sends others; try again later",
+                                    f->r->file, (unsigned long long)f->r->size)
+                          : vt_refused(f->p, &a, f->r->file);
         if (over || trial == TRIALS || !(f->misplaced || vt_http_transient(&a)))
             goto done;
         f->p->say(f->p->context, VT_PULL_AGAIN, f->r->file, f->have);

@@ -88,10 +88,9 @@ vitcl_status vt_refused(const vt_pull *p, const vt_answer *a, const char *what)
                        p->owner, p->name, p->endpoint, p->owner, p->name);
     if (a->status == 429)
         return vt_fail(VITCL_EIO,
-                       "%s asks to wait after too many requests: try again "
-                       "later%s (429)",
+                       "too many requests to %s: try again later%s (429)",
                        p->endpoint,
-                       p->token ? "" : ", or set HF_TOKEN to have more");
+                       p->token ? "" : ", or set HF_TOKEN for a higher limit");
     return vt_fail(VITCL_EIO, "%s/%s%s%s: %s answers with status %ld", p->owner,
                    p->name, mark, what, p->endpoint, a->status);
 }
@@ -208,10 +207,10 @@ vitcl_status vt_repository_open(vt_repository *out, const vt_pull *p)
     if (!vt_json_string(&commit, vt_json_get(out->json, "sha")) ||
         !vt_is_hash(commit) ||
         !vt_json_is_array(vt_json_get(out->json, "siblings"))) {
-        st = vt_fail(VITCL_EIO,
-                     "%s is no hub of Hugging Face: %s names no "
-                     "commit or no files",
-                     p->endpoint, url);
+        st = vt_fail(
+            VITCL_EIO,
+            "%s is not a hub of Hugging Face: %s names no commit or no files",
+            p->endpoint, url);
         goto done;
     }
     snprintf(out->commit, sizeof out->commit, "%s", commit);
@@ -285,13 +284,13 @@ vitcl_status vt_remote_ask(vt_remote *out, const vt_pull *p, const char *commit,
     unquote(etag);
     if (!vt_is_hash(etag)) {
         st = vt_fail(VITCL_EIO,
-                     "%s: the hub says no SHA-256 and no git hash, so it "
-                     "cannot be verified",
+                     "%s: the hub gives neither a SHA-256 nor a git hash, so "
+                     "the file cannot be verified",
                      file);
         goto done;
     }
     if (!a.has_linked_size && (a.status != 200 || !a.has_length)) {
-        st = vt_fail(VITCL_EIO, "%s: the hub says no size", file);
+        st = vt_fail(VITCL_EIO, "%s: the hub does not give its size", file);
         goto done;
     }
     snprintf(out->file, sizeof out->file, "%s", file);

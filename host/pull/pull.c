@@ -117,7 +117,7 @@ static vitcl_status choose(work *w)
         l = vt_repository_find(&w->repository, weights[i]);
     if (!l || !config) {
         st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s/%s has no %s: it is no model that vitcl reads",
+                     "%s/%s has no %s: it is not a model that vitcl reads",
                      w->p->owner, w->p->name,
                      !l ? "model.safetensors and no pytorch_model.bin"
                         : configs[0]);

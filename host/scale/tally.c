@@ -231,8 +231,8 @@ static vitcl_status load(vt_tally *out, const char *path, const vt_manifest *m)
     }
     if (damaged || t.pictures + t.failed != m->rows)
         VT_TRY(vt_fail(VITCL_ECORRUPT,
-                       "%s: no counts of vitcl eval, or damaged; remove it and "
-                       "run the shard again",
+                       "%s: not counts of vitcl eval, or damaged; remove it "
+                       "and run the shard again",
                        path));
     *out = t, t = (vt_tally){.rows = 0};
 done:

@@ -190,8 +190,8 @@ static bool bursts(reading *r)
 
     if (all <= r->data + ((uint64_t)OVER_MIB << 20) + OVER_TIMES * in)
         return false;
-    fail(r, "the archive grows to more than 100 times its size, not by "
-            "pictures; what follows is lost");
+    fail(r, "apart from pictures, the archive grows to more than 100 times its "
+            "size; what follows is lost");
     return true;
 }
 

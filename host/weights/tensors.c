@@ -106,7 +106,7 @@ vitcl_status vt_tensor_check(const vt_tensor *t, const void *bytes)
     if (!t->summed || vt_checksum(bytes, t->size) == t->sum)
         return VITCL_OK;
     return vt_fail(VITCL_ECORRUPT,
-                   "%s: is damaged: the checksum of tensor %.100s is another",
+                   "%s: is damaged: the checksum of tensor %.100s differs",
                    t->source ? t->source->path : "a file in memory", t->name);
 }
 
@@ -114,7 +114,7 @@ vitcl_status vt_tensors_check(const vt_tensors *t)
 {
     return t->damaged
                ? vt_fail(VITCL_ECORRUPT,
-                         "%s: is damaged: the checksum of its head is another",
+                         "%s: is damaged: the checksum of its head differs",
                          t->path)
                : VITCL_OK;
 }

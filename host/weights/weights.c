@@ -123,10 +123,10 @@ static vitcl_status check_shard(const vt_tensors *t, size_t before,
         entry key = {t->items[i].name, NULL};
         const entry *e = bsearch(&key, map, n, sizeof *map, by_entry);
         if (!e || strcmp(e->shard, shard) != 0)
-            return vt_fail(VITCL_ECORRUPT,
-                           "%s: %.100s is in %.100s, but the index does not "
-                           "say",
-                           path, t->items[i].name, shard);
+            return vt_fail(
+                VITCL_ECORRUPT,
+                "%s: %.100s is in %.100s, but the index does not say so", path,
+                t->items[i].name, shard);
     }
     return VITCL_OK;
 }

@@ -101,7 +101,7 @@ says 'no OpenCL device: /.*/lost/gone.icd names a library that cannot be loaded:
 for line in "" libm.so.6; do
     echo "$line" >lost/gone.icd
     OCL_ICD_VENDORS=$PWD/lost/ run 1 devices
-    says "no OpenCL device: /.*/lost/gone.icd names (no library|.*, which is no driver); install"
+    says "no OpenCL device: /.*/lost/gone.icd names (no library|.*, which is not a driver); install"
 done
 OCL_ICD_VENDORS=$PWD/lost/other.icd run 1 devices
 says 'no OpenCL device: /.*/lost/other.icd cannot be read; install'

@@ -61,7 +61,7 @@ with open("refused", "w") as refused, open("same", "w") as same:
     no("hf_dinov2_reg", "del c['num_register_tokens']", "reg_token is .*2,16.*, but .*needs .*4,16")
     no(scaled, "del c['layer_scale_init_value']", "layer_scale_init_value does not belong")
     t, eva, rel = "timm_vit", "timm_eva02_clip", "timm_relpos_swin"
-    no(t, "a['head_dim'] = 8", "model_args has head_dim, which is no argument")
+    no(t, "a['head_dim'] = 8", "model_args has head_dim, which is not an argument")
     yes(t, "a['head_dim'] = None")
     no(t, "a['rope_type'] = 'cat'", "model_args has rope_type")
     no(t, "a['dynamic_img_pad'] = True", "dynamic_img_pad is true; only false is supported")
@@ -74,7 +74,7 @@ with open("refused", "w") as refused, open("same", "w") as same:
     no(t, "a['norm_layer'] = 'layernorm'", "norm_layer")
     no(t, "del a['num_heads']", "model_args has embed_dim without num_heads")
     no(t, "p['global_pool'] = 'avg'", "pretrained_cfg has global_pool, which timm does not know")
-    no(t, "a['img_size'] = [3, 24, 24]", "img_size is no useful number")
+    no(t, "a['img_size'] = [3, 24, 24]", "img_size is not a usable number")
     no(t, "p['antialias'] = None", "pretrained_cfg has antialias, which timm does not know")
     no(eva, "a['rope_type'] = 'mixed'", "rope_type is .mixed.; only .cat. is")
     no(eva, "a['rope_temperature'] = 100.0", "rope_temperature is 100; only 10000 is")

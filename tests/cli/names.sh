@@ -190,7 +190,7 @@ mkdir -p "$hub"/{datasets--me--data,models--me,models--..--x,models--me--empty,.
 run 0 models
 out_lines 6
 err_lines 1
-err_has "^vitcl models: 2 more in $hub are no model"
+err_has "^vitcl models: 2 more in $hub are not among the models"
 out_has "^google/siglip +0123456 +[0-9.]+ kB +siglip\$"
 out_has "^old/vit_b-16 +0123456 +[0-9.]+ kB +vit\$"
 out_has "^$long +0123456"

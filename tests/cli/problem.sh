@@ -174,7 +174,7 @@ run 1 eval -m number --data data --labels values.json
 says 'picture 3 has 0 numbers, but the model answers with 1'
 echo '{"a": [1], "b": [1], "c": [2], "d": ["y"]}' >values.json
 run 1 eval -m number --data data --labels values.json
-says 'values.json: "y" is no number'
+says 'values.json: "y" is not a number'
 mv data/2 data/y
 run 1 eval -m number --data data
-says "class 'y' of the pictures is no number"
+says "class 'y' of the pictures is not a number"

@@ -201,13 +201,13 @@ says 'are for the counts of eval'
 cp e/00001-of-00004.json kept.json
 tr 123456780 012345670 <kept.json >e/00001-of-00004.json # counts of the same length
 run 1 merge e
-says 'e/00001-of-00004.json: no counts of vitcl eval, or damaged'
+says 'e/00001-of-00004.json: not counts of vitcl eval, or damaged'
 cp kept.json e/00001-of-00004.json
 sed -i 's/"right1":/"right1":9/' e/00001-of-00004.json
 size=$(stat -c %s e/00001-of-00004.json)
 sed -i "s/\"bytes\":[0-9]*/\"bytes\":$size/; $unsummed" e/00001-of-00004.json.manifest
 run 1 merge e
-says 'e/00001-of-00004.json: no counts of vitcl eval, or damaged'
+says 'e/00001-of-00004.json: not counts of vitcl eval, or damaged'
 rm e/*
 for k in 1 2; do
     run 0 eval "${c[@]}" --data data --shard $k/2 -o "e/{shard}.json"

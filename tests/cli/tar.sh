@@ -202,7 +202,7 @@ P
 for name in zeros.ppm zeros.txt texts; do
     run 1 "${c[@]}" --tar $name.tar pics-08.tar
     out_lines 11
-    err_has "$name.tar: the archive grows to more than 100 times its size"
+    err_has "$name.tar: apart from pictures, the archive grows to more than 100 times its size"
 done
 run 0 "${c[@]}" --tar honest.tar --shard 5/5 -o 'honest/{shard}.jsonl'
 grep -q '"honest.tar/good.ppm"' honest/00005-of-00005.jsonl ||

@@ -228,9 +228,9 @@ done
 run 1 finetune -m relative --data data --epochs 1 --size 24 -o nowhere
 says 'fine-tuned only at its own size, 16x16'
 run 1 finetune -m positions --data data --epochs 1 --size 25 -o nowhere
-says 'positions: 25 pixels are no multiple of its patch, 8; take 24 or 32'
+says 'positions: 25 pixels are not a multiple of its patch, 8; take 24 or 32'
 run 1 eval -m positions --data data --size 16x30
-says 'positions: 30 pixels are no multiple of its patch, 8; take 24 or 32'
+says 'positions: 30 pixels are not a multiple of its patch, 8; take 24 or 32'
 run 1 info -m relative --size 24
 says 'belong to pictures of 16x16 pixels'
 run 1 convert -m positions -o nowhere --to timm

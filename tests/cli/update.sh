@@ -161,7 +161,7 @@ for index in new old; do
     for _ in {1..100}; do ! grep -q 'another run updates it; waiting' second || break; sleep 0.1; done
     exec 7>&-
     wait
-    grep -q "^vitcl embed: $index.safetensors: another run updates it; waiting for its end$" second ||
+    grep -q "^vitcl embed: $index.safetensors: another run updates it; waiting for it to end$" second ||
         fail "it did not wait: $(cat first second)"
     [ ! -e .$index.safetensors.vitcl-hold ] || fail "it is held for good"
 done

@@ -28,7 +28,7 @@ says 'unknown option --verion; did you mean --version'
 run 2 --json photo.jpg
 says 'vitcl COMMAND --json'
 run 2 photos/none.jpg
-says 'photos/none.jpg: no such file, and no command'
+says 'photos/none.jpg: neither a file nor a command'
 run 2 help nothing
 says 'unknown command nothing'
 for command in classify embed forward convert devices info plan bench selftest; do
@@ -98,7 +98,7 @@ for name in vit-xx/16 vit-b vit-b/ vit-b/0 vit-b/016 vit-b/16x vit-b/65; do
     done
 done
 run 2 info --preset vit-b/15
-says '224 pixels are no multiple of its patch, 15'
+says '224 pixels are not a multiple of its patch, 15'
 run 2 c
 says 'unknown command c; '
 run 2 ''

@@ -135,7 +135,7 @@ Test(resnetd, implausible_norms_are_refused)
          .shape = {16, 24, 1, 0},
          .rank = 4,
          .status = VITCL_ECORRUPT,
-         .says = "patch_embed.proj.weight has no useful shape"},
+         .says = "patch_embed.proj.weight has an unusable shape"},
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -51,7 +51,7 @@ static int hold(updating *u, const char *index)
     if (!busy)
         return EXIT_OK;
     if (!is_quiet())
-        note("%s: another run updates it; waiting for its end", index);
+        note("%s: another run updates it; waiting for it to end", index);
     return vt_newfile_hold(&busy, &u->held, index, true) == VITCL_OK ? EXIT_OK
                                                                      : failed();
 }

@@ -98,8 +98,8 @@ void row_files_tell(row_files *f, const vt_index *x)
              "compared once",
              (unsigned long long)f->again, f->again == 1 ? " is" : "s are");
     if (f->lost)
-        note("none of the files is where the index says, so that their sizes "
-             "and links are not known");
+        note("none of the files is where the index says, so their sizes and "
+             "links are not known");
     if (f->lost || !f->missing)
         return;
     for (uint64_t i = 0; i < vt_index_count(x) && named < NAMED; i++)

@@ -56,7 +56,7 @@ int place_folder(const char *path)
     struct stat st;
 
     if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-        return fail("%s: is no folder", path);
+        return fail("%s: is not a folder", path);
     if (!folder_of(folder, &name, path))
         return fail("%.200s..: the path is too long", path);
     if (access(access(path, F_OK) == 0 ? path : folder, W_OK | X_OK) == 0)
