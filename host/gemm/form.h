@@ -1,6 +1,7 @@
 /*
  * form.h - one form of matrix multiplication: what it is told, and what it
- * does. For the forms of this folder and for host/product, which chooses.
+ * does. For the forms of this folder, for host/tune (their parameters) and for
+ * host/product, which chooses.
  *
  * Each form is a file <name>.c with one vt_form, and a row of vt_forms[]. It
  * chooses nothing: it is told an instruction, parameters and sizes, says
