@@ -1,8 +1,8 @@
 /*
  * helper.h - the helper programs that the library starts: vitcl-decode,
  * vitcl-decode-all and vitcl-try. They are found, started and ended in the same
- * way. The program's modules vitcl-plot.so and vitcl-pull.so are found like
- * them.
+ * way. vitcl-unpack and vitcl-study, and the modules vitcl-plot.so and
+ * vitcl-pull.so, are the program's and found like them.
  */
 #ifndef VT_BASE_HELPER_H
 #define VT_BASE_HELPER_H

@@ -2,7 +2,6 @@
  * cmd_completion.c - prints completions for a shell, made from the tables of
  * all commands. The build runs it, and installs what it prints.
  */
-
 #include "cli/setup/options.h"
 
 #include <string.h>

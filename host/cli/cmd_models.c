@@ -2,7 +2,6 @@
  * cmd_models.c - lists the models at hand: the built-in one, and those in the
  * local cache of Hugging Face. Needs no device.
  */
-
 #include "cli/setup/model_names.h"
 #include "cli/setup/options.h"
 

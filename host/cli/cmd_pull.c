@@ -3,7 +3,6 @@
  * command that uses the network. Needs no device.
  */
 #define _GNU_SOURCE /* secure_getenv() */
-
 #include "cli/setup/model_names.h"
 #include "cli/setup/options.h"
 #include "pull/pull.h"

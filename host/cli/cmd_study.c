@@ -1,285 +1,42 @@
 /*
- * cmd_study.c - makes the paper's experiments again at a small size.
+ * cmd_study.c - the options of `vitcl study`. The program vitcl-study does it,
+ * and is linked with this table, too.
  */
-
-#include "base/status.h"
-#include "cli/setup/options.h"
-#include "study/study.h"
-
-#include <math.h>
-#include <string.h>
-
-typedef struct study {
-    const char *data, *output, *device;
-    double minutes;
-    uint32_t tries, jobs, threads, epochs, pictures, tests;
-    bool dry_run, quiet, follow;
-} study;
+#include "cmd_study.h"
 
 static const opt options[] = {
-    OPT_ROW(study, 0, "data", OPT_TEXT, "PATH",
+    OPT_ROW(study_options, 0, "data", OPT_TEXT, "PATH",
             "class folders, or a folder of CIFAR's or MNIST's own files", data),
-    OPT_FOLLOW(study, follow),
-    OPT_ROW(study, 'o', "output", OPT_TEXT, "DIR",
+    OPT_FOLLOW(study_options, follow),
+    OPT_ROW(study_options, 'o', "output", OPT_TEXT, "DIR",
             "output folder (default: study-NAME); an interrupted study is "
             "resumed there",
             output),
-    OPT_ROW(study, 0, "minutes", OPT_REAL, "M",
+    OPT_ROW(study_options, 0, "minutes", OPT_REAL, "M",
             "about how long it may take; decides pictures and epochs "
             "(default 12)",
             minutes),
-    OPT_ROW(study, 0, "tries", OPT_COUNT, "N",
+    OPT_ROW(study_options, 0, "tries", OPT_COUNT, "N",
             "trainings of each arm, to average (default 3)", tries),
-    OPT_ROW(study, 0, "jobs", OPT_COUNT, "N", "trainings at a time (default 1)",
-            jobs),
-    OPT_ROW(study, 0, "dry-run", OPT_FLAG, NULL,
+    OPT_ROW(study_options, 0, "jobs", OPT_COUNT, "N",
+            "trainings at a time (default 1)", jobs),
+    OPT_ROW(study_options, 0, "dry-run", OPT_FLAG, NULL,
             "only print the runs, their work and time, from a measured step; "
             "writes nothing",
             dry_run),
-    OPT_ROW(study, 0, "pictures", OPT_COUNT, "N",
+    OPT_ROW(study_options, 0, "pictures", OPT_COUNT, "N",
             "training pictures, instead of what fits into the minutes",
             pictures),
-    OPT_ROW(study, 0, "epochs", OPT_COUNT, "N",
+    OPT_ROW(study_options, 0, "epochs", OPT_COUNT, "N",
             "passes over them, instead of what fits", epochs),
-    OPT_ROW(study, 0, "test-pictures", OPT_COUNT, "N",
+    OPT_ROW(study_options, 0, "test-pictures", OPT_COUNT, "N",
             "test pictures (default 2000)", tests),
-    OPT_ROW(study, 'd', "device", OPT_TEXT, "DEV",
+    OPT_ROW(study_options, 'd', "device", OPT_TEXT, "DEV",
             "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE", device),
-    OPT_THREADS(study, threads),
-    OPT_ROW(study, 'q', "quiet", OPT_FLAG, NULL,
+    OPT_THREADS(study_options, threads),
+    OPT_ROW(study_options, 'q', "quiet", OPT_FLAG, NULL,
             "no progress: only the results and errors", quiet),
     OPT_DONE};
-
-/* ---- the list ---- */
-
-static int list_studies(void)
-{
-    const int columns = text_columns();
-    const vt_study *s;
-
-    put_wrapped("Experiments of the paper (arXiv 2010.11929), made again at a "
-                "small size: vitcl study NAME --data PATH",
-                0, 0, columns);
-    putchar('\n');
-    for (size_t i = 0; (s = vt_study_at(i)); i++) {
-        char text[256];
-
-        printf("  %-11s ", s->name);
-        snprintf(text, sizeof text, "%s (%s)", s->what, s->paper);
-        put_wrapped(text, 14, 14, columns);
-    }
-    putchar('\n');
-    put_wrapped("Not repeated, because the data is not public, or needs a "
-                "cluster: pre-training on JFT-300M, the 19 tasks of VTAB, "
-                "ObjectNet, and the models of Table 2 at their full size.",
-                0, 0, columns);
-    return EXIT_OK;
-}
-
-static int unknown_study(const char *word)
-{
-    const char *names[64] = {NULL}, *guess;
-    const vt_study *s;
-
-    for (size_t i = 0; (s = vt_study_at(i)) && i < 63; i++)
-        names[i] = s->name;
-    guess = nearest(word, names);
-    if (guess)
-        return usage("unknown study %s; did you mean vitcl study %s?", word,
-                     guess);
-    return usage("unknown study %s; `vitcl study` lists them", word);
-}
-
-/* ---- what it will take ---- */
-
-static void print_plan(const vt_experiment *e)
-{
-    double flop = 0, seconds = 0;
-    const vt_run *r;
-    size_t n = 0;
-
-    put_cells("%-30s %8s %6s  %14s %8s", "run", "pictures", "epochs", "work",
-              "minutes");
-    for (; (r = vt_run_at(e, n)); n++) {
-        const vt_run_cost c = vt_run_costs(e, r);
-
-        put_cells("%-30s %8u %6u  %8.2f %cFLOP %8.2f%s", r->name, c.pictures,
-                  c.epochs, c.flop / (c.flop >= 1e15 ? 1e15 : 1e12),
-                  c.flop >= 1e15 ? 'P' : 'T', c.seconds / 60,
-                  r->done ? "  done" : "");
-        flop += c.flop;
-        seconds += r->done ? 0 : c.seconds;
-    }
-    putchar('\n');
-    put_cells(
-        "%zu run%s, %.2f TFLOP, about %.1f minutes on this device; %u test "
-        "pictures",
-        n, vt_plural(n), flop / 1e12, seconds / 60, vt_study_tests(e));
-}
-
-/* ---- results ---- */
-
-/* Is this the cell of a column of words, which stand at the left? */
-static bool is_word(const char *s)
-{
-    return s[0] >= 'A' && s[0] <= 'z';
-}
-
-static int column_width(const vt_sheet *s, size_t column)
-{
-    size_t wide = strlen(s->head[column]);
-
-    for (size_t i = 0; i < s->rows; i++)
-        if (strlen(s->cell[i][column]) > wide)
-            wide = strlen(s->cell[i][column]);
-    return (int)wide;
-}
-
-/* Columns as wide as their widest cell. */
-static void print_sheet(const vt_sheet *s)
-{
-    for (size_t r = 0; r <= s->rows; r++) {
-        char row[1024];
-        int n = 0;
-
-        for (size_t c = 0; c < s->columns && n < (int)sizeof row; c++)
-            n += snprintf(row + n, sizeof row - (size_t)n,
-                          is_word(s->cell[0][c]) ? "%s%-*s" : "%s%*s",
-                          c ? "  " : "", column_width(s, c),
-                          r ? s->cell[r - 1][c] : s->head[c]);
-        put_cells("%s", row);
-    }
-    put_wrapped(s->caption, 0, 0, text_columns());
-    putchar('\n');
-}
-
-static void print_sheets(const vt_experiment *e)
-{
-    const vt_sheet *s;
-
-    for (size_t i = 0; (s = vt_sheet_at(e, i)); i++)
-        print_sheet(s);
-}
-
-enum { NUMBER = 32 };
-static const char *number(char out[NUMBER], bool fixed, double v)
-{
-    if (isfinite(v))
-        snprintf(out, NUMBER, fixed ? "%.4f" : "%.4g", v);
-    return isfinite(v) ? out : "-";
-}
-
-static void print_results(const vt_experiment *e, const vt_study *s)
-{
-    char x[NUMBER], mean[NUMBER], sd[NUMBER], paper[NUMBER];
-    const vt_study_result *r;
-
-    if (vt_sheet_at(e, 0)) {
-        print_sheets(e);
-        put_wrapped(vt_study_verdict(e), 0, 0, text_columns());
-        return;
-    }
-    put_cells("%-24s %10s %10s %10s %5s %9s", "arm", "x", "mean", "+-", "tries",
-              "paper");
-    for (size_t i = 0; (r = vt_study_result_at(e, i)); i++)
-        put_cells("%-24s %10s %10s %10s %5u %9s", r->arm,
-                  number(x, false, r->x), number(mean, true, r->mean),
-                  number(sd, true, r->sd), r->tries,
-                  number(paper, false, r->paper));
-    put_cells("x: %s, mean: %s", s->x, s->y);
-    putchar('\n');
-    put_wrapped(vt_study_verdict(e), 0, 0, text_columns());
-}
-
-/* ---- the command ---- */
-
-static void say(void *context, const char *line)
-{
-    (void)context;
-    if (!is_quiet())
-        note("%s", line);
-}
-
-static bool stop(void *context)
-{
-    (void)context;
-    return stopped();
-}
-
-static int work(const study *o, const vt_study *s, vt_experiment *e,
-                const char *output)
-{
-    vitcl_status st = vt_experiment_plan(e);
-
-    if (st == VITCL_OK && o->dry_run) {
-        if (s->measure)
-            print_sheets(e);
-        else
-            print_plan(e);
-        return EXIT_OK;
-    }
-    if (st == VITCL_OK)
-        st = vt_experiment_run(e);
-    if (st == VITCL_OK)
-        st = vt_experiment_report(e);
-    if (st == VITCL_ESTOPPED) {
-        note("stopped; the same command goes on where it was");
-        return EXIT_STOPPED;
-    }
-    if (st != VITCL_OK)
-        return failed();
-    print_results(e, s);
-    say(NULL, "its files are in:");
-    say(NULL, output);
-    return EXIT_OK;
-}
-
-static int run(void *into, const words *operands)
-{
-    const study *o = into;
-    const vt_study *s;
-    vt_experiment *e = NULL;
-    char output[64];
-    vt_study_options given = {.data = o->data,
-                              .output = o->output,
-                              .device = o->device,
-                              .minutes = o->minutes,
-                              .tries = o->tries,
-                              .jobs = o->jobs,
-                              .epochs = o->epochs,
-                              .pictures = o->pictures,
-                              .tests = o->tests,
-                              .dry = o->dry_run,
-                              .follow = o->follow,
-                              .say = say,
-                              .stop = stop};
-    int code;
-
-    if (!operands->count ||
-        (operands->count == 1 && strcmp(operands->item[0], "list") == 0))
-        return o->data ? usage("no study given; `vitcl study` lists them")
-                       : list_studies();
-    if (operands->count > 1)
-        return usage("unexpected argument '%s'; one study at a time",
-                     operands->item[1]);
-    s = vt_study_find(operands->item[0]);
-    if (!s)
-        return unknown_study(operands->item[0]);
-    if (!o->data && !s->measure)
-        return usage("--data PATH is required");
-    if (!o->output) {
-        snprintf(output, sizeof output, "study-%.40s", s->name);
-        given.output = output;
-    }
-    if (o->quiet)
-        be_quiet();
-    catch_stop();
-    if (vt_experiment_open(&e, s, &given) != VITCL_OK)
-        return failed();
-    code = work(o, s, e, given.output);
-    vt_experiment_free(e);
-    return code;
-}
 
 const command cmd_study = {
     "study",
@@ -291,5 +48,5 @@ const command cmd_study = {
     "study that was interrupted continues with the same command and gives the "
     "same bits.",
     options,
-    sizeof(study),
-    run};
+    sizeof(study_options),
+    NULL};

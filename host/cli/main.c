@@ -3,14 +3,10 @@
  *
  * A new command is a file cmd_<name>.c, a row here and a section of vitcl.1.
  */
-
 #include "cli/setup/setup.h"
+#include "cli/setup/start.h"
 #include "scale/tar.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <locale.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,34 +120,11 @@ static int run(int argc, char **argv)
     return unknown(argv[1]);
 }
 
-/* Opens closed standard streams so that every call on them fails: a file or
- * socket opened later must not become standard output. */
-static void hold_streams(void)
-{
-    for (int fd = 0; fd < 3; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
-            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
-            _exit(EXIT_FAILED);
-}
-
 int main(int argc, char **argv)
 {
-    int code;
+    int code = begin_program(argv);
 
-    hold_streams();
-    /* This thread prints numbers with a point, even if a driver changes the
-     * process's locale. */
-    uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
-    note_signals();
-    /* PoCL would compile each kernel again for the size of its launch, but ours
-     * for CPUs have work-groups of one. Must be set before it is loaded. */
-    setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 0);
-    /* Only one thread uses a device, so the first start may build programs in
-     * processes. */
-    setenv("VITCL_BUILD_FORK", "1", 0);
     commands = table;
-    guard_arguments(argv);
-    code = usual_threads();
     if (code == EXIT_OK)
         code = run(argc, argv);
     if (!is_quiet() && vitcl_image_note())

@@ -68,10 +68,11 @@ vitcl_status vt_subset_make(vt_subset *out, const vt_experiment *e,
 
 /* ---- process.c ---- */
 
-/* Starts the program with these words (NULL-ended, without its name); standard
- * output goes to `out` (NULL: nowhere), messages are appended to `messages`. */
-vitcl_status vt_process_begin(int *pid, const char *const *words,
-                              const char *out, const char *messages);
+/* Starts vitcl with these words (NULL-ended, without its name); standard output
+ * goes to `out` (NULL: nowhere), messages are appended to `messages`. */
+vitcl_status vt_process_begin(int *pid, const vt_experiment *e,
+                              const char *const *words, const char *out,
+                              const char *messages);
 /* *ended: it has ended, with *code. */
 vitcl_status vt_process_poll(bool *ended, int *code, int pid);
 /* Asks it to stop, and waits for it. */

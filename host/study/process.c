@@ -1,5 +1,5 @@
 /*
- * process.c - the program itself in processes of its own: one trains or scores.
+ * process.c - vitcl in processes of its own: one trains or scores.
  *
  * A process ends with this one, however this one ends, so that a study that was
  * killed can be started again at once.
@@ -20,8 +20,8 @@
 enum { MOST_WORDS = 64 };
 
 /* In the new process; only async-signal-safe calls. */
-static void become(char *const *argv, int in, int out, int messages,
-                   pid_t parent)
+static void become(int program, char *const *argv, int in, int out,
+                   int messages, pid_t parent)
 {
     sigset_t none;
 
@@ -31,12 +31,13 @@ static void become(char *const *argv, int in, int out, int messages,
         dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
         dup2(messages, STDERR_FILENO) < 0)
         _exit(126);
-    execv("/proc/self/exe", argv);
+    fexecve(program, argv, environ);
     _exit(127);
 }
 
-vitcl_status vt_process_begin(int *pid, const char *const *words,
-                              const char *out, const char *messages)
+vitcl_status vt_process_begin(int *pid, const vt_experiment *e,
+                              const char *const *words, const char *out,
+                              const char *messages)
 {
     char name[] = "vitcl", *argv[MOST_WORDS + 2] = {name};
     const pid_t parent = getpid();
@@ -55,7 +56,7 @@ vitcl_status vt_process_begin(int *pid, const char *const *words,
         child = fork();
     error = errno;
     if (child == 0)
-        become(argv, in, to, also, parent);
+        become(e->options.program, argv, in, to, also, parent);
     if (child < 0)
         st = vt_fail(VITCL_EIO, "%s: no process could be started: %s",
                      to < 0 && out ? out : messages, strerror(error));
@@ -124,7 +125,7 @@ vitcl_status vt_process_run(const vt_experiment *e, const char *const *words,
     bool ended = false;
     int pid, code = 0;
 
-    VT_TRY(vt_process_begin(&pid, words, out, messages));
+    VT_TRY(vt_process_begin(&pid, e, words, out, messages));
     while (!ended) {
         if (e->options.stop && e->options.stop(e->options.context)) {
             vt_process_stop(pid);

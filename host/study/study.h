@@ -180,6 +180,7 @@ typedef struct vt_study_options {
     uint32_t tries;                   /* 0: 3 */
     uint32_t jobs;                    /* 0: 1 */
     uint32_t epochs, pictures, tests; /* 0: what fits into the minutes */
+    int program;                      /* a descriptor of vitcl, which trains */
     bool dry;    /* plan() alone: the output folder is only read */
     bool follow; /* links to folders */
     void (*say)(void *context, const char *line);

@@ -291,7 +291,7 @@ static vitcl_status start_stage(vt_run_job *j, const vt_experiment *e)
         VT_TRY(words_train(&c, &p, e, j));
     else
         words_score(&c, &p, e, j);
-    VT_TRY(vt_process_begin(&j->pid, c.word, p.out, p.messages));
+    VT_TRY(vt_process_begin(&j->pid, e, c.word, p.out, p.messages));
 done:
     return st;
 }

@@ -12,6 +12,18 @@ out_has 'ObjectNet'
 on_terminal 60 0 study
 fits 60
 
+# ---- it is a program of its own, which vitcl becomes
+run 0 study --help
+cp out shown
+VITCL_STUDY=$PWD/absent run 0 help study
+cmp out shown || fail 'help study is another help'
+VITCL_STUDY=$PWD/absent run 1 study list
+says '^vitcl study: VITCL_STUDY=.*/absent: no such program$'
+code=0
+"$VITCL_STUDY" list >out 2>err || code=$?
+[ $code = 2 ] || fail "exit status $code without vitcl"
+says '^vitcl: this is a part of vitcl; start it as: vitcl study$'
+
 # ---- wrong use
 run 2 study heat --data data
 says 'unknown study heat; did you mean vitcl study head\?'

@@ -1,8 +1,8 @@
 #!/bin/sh
 # manners.sh ROOT - what the library must not do in its host's process: its
 # sources call none of the functions below, and vitcl.h lists each environment
-# variable that they read. host/cli, host/plot, host/pull and host/study are a
-# program; sandbox.c, try.c and unpack.c act in processes of their own.
+# variable that they read. host/cli, host/plot, host/pull and host/study are
+# programs; sandbox.c, try.c and unpack.c act in processes of their own.
 set -eu
 cd "$1"
 failures=0

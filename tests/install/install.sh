@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 prefix=$dir/prefix
 picture=$here/../data/preprocess/in/gray.jpg
-unset VITCL_DECODE VITCL_TRY VITCL_PLOT # they are found where they were installed
+unset VITCL_DECODE VITCL_TRY VITCL_STUDY VITCL_PLOT # they are found where they were installed
 
 fail() { echo "install.sh: $*" >&2; exit 1; }
 says() { # PROGRAM [LIBDIR]: it runs with the version that was installed
@@ -36,7 +36,7 @@ export PKG_CONFIG_PATH="$lib/pkgconfig"
 version=$(pkg-config --modversion vitcl)
 
 for file in include/vitcl.h bin/vitcl libexec/vitcl-decode libexec/vitcl-decode-all \
-    libexec/vitcl-try share/man/man1/vitcl.1 share/bash-completion/completions/vitcl \
+    libexec/vitcl-try libexec/vitcl-study share/man/man1/vitcl.1 share/bash-completion/completions/vitcl \
     share/zsh/site-functions/_vitcl share/fish/vendor_completions.d/vitcl.fish \
     share/doc/vitcl/README.md share/doc/vitcl/LICENSE; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
@@ -55,6 +55,7 @@ readelf -d "$dir/shared" | grep -q 'NEEDED.*libvitcl\.so\.[0-9]*\]' ||
 ! readelf -d "$prefix/bin/vitcl" "$lib/libvitcl.so" |
     grep -E 'libjpeg|libpng|libcairo|libcurl|libwebp|libgif|libtiff|libheif|libraw|libarchive' ||
     fail "more than helpers is linked with the codecs, Cairo or libcurl"
+"$prefix/bin/vitcl" study list >"$dir/said" 2>&1 || fail "no studies: $(cat "$dir/said")"
 if grep -q '^VITCL_PLOT:BOOL=ON' "$build/CMakeCache.txt" &&
     [ -e "$build/vitcl-plot.so" ]; then
     chmod -x "$prefix/libexec/vitcl-plot.so" # as packagers do

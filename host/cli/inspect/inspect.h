@@ -7,7 +7,6 @@
  */
 #ifndef VT_CLI_INSPECT_H
 #define VT_CLI_INSPECT_H
-
 #include "cli/terminal/terminal.h"
 #include "inspect/attention.h"
 #include "plot/figure.h"

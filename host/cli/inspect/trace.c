@@ -5,7 +5,6 @@
  * The device runs one step after the other, so a step begins where the one
  * before it ends; the gaps between them are not known.
  */
-
 #include "trace.h"
 
 #include "cli/terminal/terminal.h"

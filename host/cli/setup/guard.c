@@ -23,7 +23,6 @@
  * replaced.
  */
 #define _XOPEN_SOURCE 700 /* nftw() */
-
 #include "setup.h"
 
 #include <dirent.h>

@@ -1,7 +1,6 @@
 /*
  * keep.c - the patterns of --keep: timm's names, and patterns without a match.
  */
-
 #include "setup.h"
 
 #include <fnmatch.h>

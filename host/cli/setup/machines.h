@@ -3,7 +3,6 @@
  */
 #ifndef VT_CLI_MACHINES_H
 #define VT_CLI_MACHINES_H
-
 #include "setup.h"
 
 #include <pthread.h>

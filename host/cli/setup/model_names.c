@@ -8,7 +8,6 @@
  * is checked before it becomes part of a path.
  */
 #define _GNU_SOURCE /* secure_getenv() */
-
 #include "model_names.h"
 
 #include "base/file.h"

@@ -5,9 +5,9 @@
  * Options and operands may be mixed; "--" ends the options. A lone "-" is an
  * operand.
  */
-
 #include "base/file.h"
 #include "setup.h"
+#include "start.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -339,6 +339,10 @@ int command_run(const command *c, int argc, char **argv)
         command_help(c);
         free(into);
         return EXIT_OK;
+    }
+    if (!c->run) {
+        free(into);
+        return become_study(argv);
     }
     operands.item = calloc((size_t)argc + 1, sizeof *operands.item);
     enough = enough && operands.item;

@@ -1,7 +1,6 @@
 /*
  * place.c - whether a file can be written later: said before hours of work.
  */
-
 #include "setup.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
  * variable of its own, which it reads when it is loaded.
  */
 #define _GNU_SOURCE /* sched_getaffinity() */
-
 #include "setup.h"
 
 #include <sched.h>

@@ -1,7 +1,6 @@
 /*
  * layout.c - words wrapped to the width of the terminal.
  */
-
 #include "terminal.h"
 
 #include <stdarg.h>

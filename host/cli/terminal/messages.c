@@ -1,7 +1,6 @@
 /*
  * messages.c - lines on stderr.
  */
-
 #include "base/utf8.h"
 #include "terminal.h"
 

@@ -1,7 +1,6 @@
 /*
  * results.c - results as JSON or text on stdout.
  */
-
 #include "base/json_print.h"
 #include "base/utf8.h"
 #include "terminal.h"

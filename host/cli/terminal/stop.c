@@ -1,7 +1,6 @@
 /*
  * stop.c - Ctrl-C, and a terminal that closes.
  */
-
 #include "base/clock.h"
 #include "terminal.h"
 

@@ -1,7 +1,6 @@
 /*
  * terminal.c - is a stream a terminal, and how wide is it?
  */
-
 #include "terminal.h"
 
 #include <limits.h>

@@ -6,7 +6,6 @@
  * and one every ten seconds. A thread draws, because a single kernel can take
  * seconds; it lives only while there is something to wait for.
  */
-
 #include "terminal.h"
 
 #include <pthread.h>

@@ -3,7 +3,6 @@
  */
 #ifndef VT_CLI_TRAINING_H
 #define VT_CLI_TRAINING_H
-
 #include "cli/setup/setup.h"
 
 #include <vitcl_train.h>
