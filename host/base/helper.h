@@ -22,11 +22,6 @@
  * the last. purpose: for the message, "decodes pictures". */
 vitcl_status vt_helper_find(char *out, size_t room, const char *name,
                             const char *variable, const char *purpose);
-/* Loads such a module and finds the struct `symbol`, which begins with vitcl's
- * version. It stays loaded. fails: of the message: "figures cannot be drawn" */
-vitcl_status vt_module_load(const void **out, const char *name,
-                            const char *variable, const char *purpose,
-                            const char *symbol, const char *fails);
 /* Reads a number from 1 to `most` from the environment; unset: *out stays. */
 vitcl_status vt_helper_number(uint64_t *out, const char *variable,
                               uint64_t most);

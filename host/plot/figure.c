@@ -4,37 +4,28 @@
 #include "plot/figure.h"
 
 #include "base/file.h"
-#include "base/helper.h"
+#include "base/module.h"
 #include "plot/module.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const vt_plot *module; /* stays loaded */
-
-#ifdef VT_PLOT_CAIRO
-vitcl_status vt_figure_ready(void)
-{
-    vitcl_status st = VITCL_OK;
-    const void *found;
-
-    if (module)
-        return VITCL_OK;
-    VT_TRY(vt_module_load(&found, "vitcl-plot.so", "VITCL_PLOT",
-                          "draws figures", VT_PLOT_SYMBOL,
-                          "figures cannot be drawn"));
-    module = found;
-done:
-    return st;
-}
-#else
-vitcl_status vt_figure_ready(void)
-{
-    return vt_fail(VITCL_EUNSUPPORTED,
-                   "figures cannot be drawn: vitcl was built without Cairo");
-}
+static vt_module module = {
+    .file = "vitcl-plot.so",
+    .variable = "VITCL_PLOT",
+    .symbol = VT_PLOT_SYMBOL,
+    .purpose = "draws figures",
+    .fails = "figures cannot be drawn",
+#ifndef VT_PLOT_CAIRO
+    .absent = "figures cannot be drawn: vitcl was built without Cairo",
 #endif
+};
+
+vitcl_status vt_figure_ready(void)
+{
+    return vt_module_load(&module);
+}
 
 static vitcl_status write_drawn(const vt_drawing *drawing, const char *path)
 {
@@ -53,7 +44,7 @@ static vitcl_status write_drawn(const vt_drawing *drawing, const char *path)
     memory = open_memstream(&data, &size);
     if (!memory)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory for a figure", path);
-    why = module->draw(drawing, svg, memory);
+    why = ((const vt_plot *)module.loaded)->draw(drawing, svg, memory);
     if (fclose(memory) != 0 && !why)
         why = strerror(errno);
     if (why) {

@@ -3,7 +3,7 @@
  */
 #include "pull/http.h"
 
-#include "base/helper.h"
+#include "base/module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,37 +15,28 @@ enum { HOPS_MAX = 10 };
 
 /* ---- the module ---- */
 
-static const vt_pull_calls *module; /* stays loaded */
+static vt_module module = {
+    .file = "vitcl-pull.so",
+    .variable = "VITCL_PULL",
+    .symbol = VT_PULL_SYMBOL,
+    .purpose = "downloads models",
+    .fails = "models cannot be downloaded",
+#ifndef VT_PULL_CURL
+    .absent = "this build cannot download: install libcurl and Nettle (on "
+              "Debian libcurl4-openssl-dev and nettle-dev), then build vitcl "
+              "again",
+#endif
+};
+
+vitcl_status vt_pull_ready(void)
+{
+    return vt_module_load(&module);
+}
 
 const vt_pull_calls *vt_pull_module_calls(void)
 {
-    return module;
+    return module.loaded;
 }
-
-#ifdef VT_PULL_CURL
-vitcl_status vt_pull_ready(void)
-{
-    vitcl_status st = VITCL_OK;
-    const void *found;
-
-    if (module)
-        return VITCL_OK;
-    VT_TRY(vt_module_load(&found, "vitcl-pull.so", "VITCL_PULL",
-                          "downloads models", VT_PULL_SYMBOL,
-                          "models cannot be downloaded"));
-    module = found;
-done:
-    return st;
-}
-#else
-vitcl_status vt_pull_ready(void)
-{
-    return vt_fail(VITCL_EUNSUPPORTED,
-                   "this build cannot download: install libcurl and Nettle "
-                   "(on Debian libcurl4-openssl-dev and nettle-dev), then "
-                   "build vitcl again");
-}
-#endif
 
 /* ---- the head of an answer ---- */
 
@@ -190,7 +181,7 @@ static bool one_hop(vt_answer *out, char next[VT_URL], const vt_pull *p,
     }
     headers[n] = NULL;
     *out = (vt_answer){.status = 0};
-    whole = module->transfer(&t);
+    whole = vt_pull_module_calls()->transfer(&t);
     out->status = t.status;
     out->unreachable = t.unreachable;
     snprintf(out->why, sizeof out->why, "%s", whole ? "" : t.why);

@@ -4,9 +4,9 @@
 #include "train/ranks.h"
 
 #include "base/environment.h"
-#include "base/helper.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static uint32_t number(const char *variable)
 
 static const struct kind {
     const char *count, *rank; /* variables that its mpirun sets */
-    const char *module, *path;
+    const char *module, *variable;
 } kinds[] = {
     {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "vitcl-openmpi.so",
      "VITCL_OPENMPI"},
@@ -57,7 +57,9 @@ vitcl_status vt_ranks_open(vt_ranks *out)
     const struct kind *const k = find();
     const uint32_t started = k ? number(k->count) : 1;
     vt_ranks r = {.count = 1};
-    const void *module = NULL;
+    vt_module module = {.symbol = VT_MPI_SYMBOL,
+                        .purpose = "trains under mpirun",
+                        .fails = "cannot train under mpirun"};
     int rank = 0, count = 1;
 
     *out = r;
@@ -68,9 +70,10 @@ vitcl_status vt_ranks_open(vt_ranks *out)
                        "mpirun started %u processes; a training is shared by "
                        "2, 4, 8 or another power of two",
                        started);
-    VT_TRY(vt_module_load(&module, k->module, k->path, "trains under mpirun",
-                          VT_MPI_SYMBOL, "cannot train under mpirun"));
-    r.mpi = module;
+    module.file = k->module;
+    module.variable = k->variable;
+    VT_TRY(vt_module_load(&module));
+    r.mpi = module.loaded;
     VT_TRY(told(r.mpi->begin(&rank, &count, &r.threads)));
     if ((uint32_t)count != started || (uint32_t)rank != number(k->rank))
         return vt_fail(VITCL_EIO,
