@@ -13,16 +13,12 @@
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
+#include "preload.h"
+
 #include <CL/cl.h>
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,20 +47,19 @@ static void hit(const char *call, cl_uint n, const char **text,
                 const size_t *size)
 {
     static atomic_int calls;
-    const char *at = getenv("VT_CL_CRASH");
     char name[64], wanted[64];
     int number, from;
     bool has = n == 0;
 
-    if (!at ||
-        sscanf(at, "%d %63s %d %63s", &number, name, &from, wanted) != 4 ||
+    if (!preload_told("VT_CL_CRASH", 4, "%d %63s %d %63s", &number, name, &from,
+                      wanted) ||
         strcmp(name, call) != 0)
         return;
     for (cl_uint i = 0; i < n; i++)
         has =
             has || memmem(text[i], size && size[i] ? size[i] : strlen(text[i]),
                           wanted, strlen(wanted));
-    if (has && atomic_fetch_add(&calls, 1) + 1 >= from)
+    if (has && preload_count(&calls) >= from)
         note_crash();
 }
 
@@ -73,24 +68,11 @@ __attribute__((constructor)) static void loaded(void)
     hit("load", 0, NULL, NULL);
 }
 
-/* ISO C cannot convert an object pointer to a function pointer. */
-static void find(void *function, const char *name)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-
-    if (!found)
-        abort();
-    memcpy(function, &found, sizeof found);
-}
-
 cl_program clCreateProgramWithSource(cl_context c, cl_uint n, const char **text,
                                      const size_t *size, cl_int *status)
 {
-    cl_program (*real)(cl_context, cl_uint, const char **, const size_t *,
-                       cl_int *);
-
     hit("clCreateProgramWithSource", n, text, size);
-    find(&real, "clCreateProgramWithSource");
+    REAL(clCreateProgramWithSource)
     return real(c, n, text, size, status);
 }
 
@@ -100,20 +82,15 @@ cl_context clCreateContext(const cl_context_properties *what, cl_uint n,
                            const cl_device_id *devices, told tell,
                            void *context, cl_int *status)
 {
-    cl_context (*real)(const cl_context_properties *, cl_uint,
-                       const cl_device_id *, told, void *, cl_int *);
-
     hit("clCreateContext", 0, NULL, NULL);
-    find(&real, "clCreateContext");
+    REAL(clCreateContext)
     return real(what, n, devices, tell, context, status);
 }
 
 cl_int clReleaseContext(cl_context c)
 {
-    cl_int (*real)(cl_context);
-
     hit("clReleaseContext", 0, NULL, NULL);
-    find(&real, "clReleaseContext");
+    REAL(clReleaseContext)
     return real(c);
 }
 
@@ -124,11 +101,8 @@ cl_int clCompileProgram(cl_program p, cl_uint n, const cl_device_id *devices,
                         const cl_program *head, const char **names, done tell,
                         void *context)
 {
-    cl_int (*real)(cl_program, cl_uint, const cl_device_id *, const char *,
-                   cl_uint, const cl_program *, const char **, done, void *);
-
     hit("clCompileProgram", 0, NULL, NULL);
-    find(&real, "clCompileProgram");
+    REAL(clCompileProgram)
     return real(p, n, devices, options, heads, head, names, tell, context);
 }
 
@@ -137,10 +111,7 @@ cl_program clLinkProgram(cl_context c, cl_uint n, const cl_device_id *devices,
                          const cl_program *part, done tell, void *context,
                          cl_int *status)
 {
-    cl_program (*real)(cl_context, cl_uint, const cl_device_id *, const char *,
-                       cl_uint, const cl_program *, done, void *, cl_int *);
-
     hit("clLinkProgram", 0, NULL, NULL);
-    find(&real, "clLinkProgram");
+    REAL(clLinkProgram)
     return real(c, n, devices, options, parts, part, tell, context, status);
 }

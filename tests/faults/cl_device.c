@@ -8,13 +8,12 @@
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
+#include "preload.h"
+
 #include <CL/cl.h>
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 enum { DEVICES = 16, OTHERS = 400 };
@@ -28,11 +27,10 @@ static struct {
 /* Counts a launch; true: it is to fail. */
 static int fails(cl_device_id id, cl_int *code)
 {
-    const char *text = getenv("VT_CL_DEVICE");
     int device, i = 0, hit;
     long after;
 
-    if (!text || sscanf(text, "%d %ld %d", &device, &after, code) != 3)
+    if (!preload_told("VT_CL_DEVICE", 3, "%d %ld %d", &device, &after, code))
         return 0;
     pthread_mutex_lock(&lock);
     while (i < DEVICES - 1 && seen[i].id && seen[i].id != id)
@@ -62,14 +60,10 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
                               const size_t *global, const size_t *local,
                               cl_uint n, const cl_event *wait, cl_event *event)
 {
-    static cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *,
-                          const size_t *, const size_t *, cl_uint,
-                          const cl_event *, cl_event *);
     cl_device_id id = NULL;
     cl_int code = CL_SUCCESS;
 
-    if (!real)
-        *(void **)(&real) = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+    REAL(clEnqueueNDRangeKernel)
     if (clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL) ==
             CL_SUCCESS &&
         fails(id, &code)) {

@@ -9,13 +9,10 @@
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#include "preload.h"
+
 #include <CL/cl.h>
 
-#include <dlfcn.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static atomic_int calls;
@@ -35,40 +32,28 @@ static void begin(void)
 
 static int hit(const char *name, cl_int *code)
 {
-    const char *at = getenv("VT_CL_FAIL");
-    const int call = atomic_fetch_add(&calls, 1) + 1;
+    const int call = preload_count(&calls);
     int n;
 
     if (names && getpid() == first)
         fprintf(names, "%s\n", name);
-    return at && sscanf(at, "%d %d", &n, code) == 2 && n == call;
-}
-
-/* ISO C cannot convert an object pointer to a function pointer. */
-static void find(void *function, const char *name)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-
-    if (!found)
-        abort();
-    memcpy(function, &found, sizeof found);
+    return preload_told("VT_CL_FAIL", 2, "%d %d", &n, code) && n == call;
 }
 
 #define STATUS(name, parameters, arguments)                                    \
     cl_int name parameters                                                     \
     {                                                                          \
-        cl_int(*real) parameters, code;                                        \
+        cl_int code;                                                           \
                                                                                \
         if (hit(#name, &code))                                                 \
             return code;                                                       \
-        find(&real, #name);                                                    \
+        REAL(name)                                                             \
         return real arguments;                                                 \
     }
 /* Calls whose last parameter receives the status. */
 #define OBJECT(type, name, parameters, arguments)                              \
     type name parameters                                                       \
     {                                                                          \
-        type(*real) parameters;                                                \
         cl_int code;                                                           \
                                                                                \
         if (hit(#name, &code)) {                                               \
@@ -76,7 +61,7 @@ static void find(void *function, const char *name)
                 *status = code;                                                \
             return NULL;                                                       \
         }                                                                      \
-        find(&real, #name);                                                    \
+        REAL(name)                                                             \
         return real arguments;                                                 \
     }
 
@@ -179,12 +164,11 @@ STATUS(clEnqueueMarkerWithWaitList,
 void *clGetExtensionFunctionAddressForPlatform(cl_platform_id p,
                                                const char *name)
 {
-    void *(*real)(cl_platform_id, const char *);
     cl_int code;
 
     if (hit("clGetExtensionFunctionAddressForPlatform", &code))
         return NULL;
-    find(&real, "clGetExtensionFunctionAddressForPlatform");
+    REAL(clGetExtensionFunctionAddressForPlatform)
     return real(p, name);
 }
 

@@ -8,22 +8,19 @@
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #define _GNU_SOURCE
-#include <CL/cl.h>
+#include "preload.h"
 
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <CL/cl.h>
 
 static const char *const fixed[] = {"gemm", "attention", "to_tokens"};
 
 /* Is the kernel one of those with less room? */
 static int less(cl_kernel kernel, size_t *most, size_t *says, cl_int *code)
 {
-    const char *text = getenv("VT_CL_GROUP");
     char name[64] = "", all[4] = "";
 
-    if (!text || sscanf(text, "%zu %zu %d %3s", most, says, code, all) < 3 ||
+    if (!preload_told("VT_CL_GROUP", 3, "%zu %zu %d %3s", most, says, code,
+                      all) ||
         clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name,
                         NULL) != CL_SUCCESS)
         return 0;
@@ -37,13 +34,10 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
                                 cl_kernel_work_group_info what, size_t size,
                                 void *value, size_t *got)
 {
-    static cl_int (*real)(cl_kernel, cl_device_id, cl_kernel_work_group_info,
-                          size_t, void *, size_t *);
     size_t most, says, *answer = value;
     cl_int code, e;
 
-    if (!real)
-        *(void **)(&real) = dlsym(RTLD_NEXT, "clGetKernelWorkGroupInfo");
+    REAL(clGetKernelWorkGroupInfo)
     e = real(kernel, device, what, size, value, got);
     if (e == CL_SUCCESS && what == CL_KERNEL_WORK_GROUP_SIZE && answer &&
         less(kernel, &most, &says, &code) && *answer > says)
@@ -56,14 +50,10 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
                               const size_t *global, const size_t *local,
                               cl_uint n, const cl_event *wait, cl_event *event)
 {
-    static cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *,
-                          const size_t *, const size_t *, cl_uint,
-                          const cl_event *, cl_event *);
     size_t items = 1, most, says;
     cl_int code;
 
-    if (!real)
-        *(void **)(&real) = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+    REAL(clEnqueueNDRangeKernel)
     for (cl_uint i = 0; local && i < dimensions; i++)
         items *= local[i];
     if (less(kernel, &most, &says, &code) && items > most)

@@ -20,20 +20,15 @@
  * OpenCL driver that aborts without memory is not the project's fault.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
+#include "preload.h"
+
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <locale.h>
 #include <spawn.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -199,13 +194,6 @@ __attribute__((destructor)) static void end(void)
 /* ---- the calls ---- */
 
 #define CALLER __builtin_return_address(0)
-/* The next definition of this function's name, as `real`. */
-#define REAL(name)                                                             \
-    static __typeof__(&name) real;                                             \
-    if (!real) {                                                               \
-        void *symbol = dlsym(RTLD_NEXT, #name);                                \
-        memcpy(&real, &symbol, sizeof real);                                   \
-    }
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);

@@ -8,25 +8,21 @@
  * kill, this does not depend on the machine's speed.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
+#include "preload.h"
+
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void count(const char *call)
 {
     static atomic_int calls;
-    const char *at = getenv("VT_SIGNAL_AT");
     char name[64];
     int n, number;
 
-    if (!at || sscanf(at, "%63s %d %d", name, &n, &number) != 3 ||
+    if (!preload_told("VT_SIGNAL_AT", 3, "%63s %d %d", name, &n, &number) ||
         strcmp(name, call) != 0)
         return;
-    if (atomic_fetch_add(&calls, 1) + 1 != n)
+    if (preload_count(&calls) != n)
         return;
     raise(number);
     if (getenv("VT_SIGNAL_AGAIN"))
@@ -46,39 +42,23 @@ static void count_file(int fd)
     count(strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
 }
 
-/* ISO C cannot convert an object pointer to a function pointer. */
-static void find(void *function, const char *name)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-
-    if (!found)
-        abort();
-    memcpy(function, &found, sizeof found);
-}
-
 ssize_t write(int fd, const void *from, size_t size)
 {
-    ssize_t (*real)(int, const void *, size_t);
-
     count_file(fd);
-    find(&real, "write");
+    REAL(write)
     return real(fd, from, size);
 }
 
 int fsync(int fd)
 {
-    int (*real)(int);
-
     count("fsync");
-    find(&real, "fsync");
+    REAL(fsync)
     return real(fd);
 }
 
 int rename(const char *from, const char *to)
 {
-    int (*real)(const char *, const char *);
-
     count("rename");
-    find(&real, "rename");
+    REAL(rename)
     return real(from, to);
 }
