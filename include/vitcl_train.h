@@ -272,8 +272,7 @@ typedef struct {
  * 1. ranks may be NULL. */
 uint32_t vitcl_train_rank(uint32_t *ranks);
 
-/* VITCL_OK: a training can begin with this preset; VITCL_EINVAL: it is unknown.
- */
+/* VITCL_OK: a training can begin with this preset; VITCL_EINVAL: unknown. */
 VITCL_STATUS vitcl_preset_check(const char *preset);
 
 typedef struct {
