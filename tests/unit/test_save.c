@@ -73,9 +73,9 @@ Test(save, bytes)
                  vt_message());
     holds(folder,
           "{\"__metadata__\":{\"format\":\"pt\",\"a\\\"b\":\"c\\\\d\\u001f\"},"
-          "\"\xc3\xa9\x7f\":{\"dtype\":\"F32\",\"shape\":[],"
+          "\"\xc3\xa9\\u007f\":{\"dtype\":\"F32\",\"shape\":[],"
           "\"data_offsets\":[0,4]},"
-          "\"tab\\u0009line\\u000a\":{\"dtype\":\"F16\",\"shape\":[1,2],"
+          "\"tab\\tline\\n\":{\"dtype\":\"F16\",\"shape\":[1,2],"
           "\"data_offsets\":[4,8]},"
           "\"e\":{\"dtype\":\"U8\",\"shape\":[2,0,3],\"data_offsets\":[8,8]},"
           "\"z\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[8,9]}}",
