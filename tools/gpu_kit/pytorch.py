@@ -57,7 +57,7 @@ def graphed(m, x):
 
 
 def tell(kind, how, batch, calls):
-    print("PyTorch %s %-24s batch %3d: %8.1f pictures/s" % (kind, how, batch, calls * batch), flush=True)
+    print("PyTorch %-4s %-24s batch %3d: %8.1f pictures/s" % (kind, how, batch, calls * batch), flush=True)
 
 
 def eager(kind, name, batches):
