@@ -11,7 +11,7 @@
 void vt_json_print(FILE *f, const vt_json *v);
 /* A string, with U+FFFD in place of what is not UTF-8; what is unsafe to show
  * (utf8.h) is escaped. */
-void vt_json_print_string(FILE *f, const char *s);
+void vt_json_print_string(FILE *f, const char *text);
 /* "KEY":PATH and, where that has to replace bytes of the path, "BYTES":"its
  * bytes in base64". */
 void vt_json_print_path(FILE *f, const char *key, const char *bytes,
