@@ -106,8 +106,8 @@ static void say_detail(work *w)
         return;
     w->told_detail[finer] = true;
     note("not sure: the model was trained with pictures of %s detail than this "
-         "one has; its probabilities do not hold here",
-         finer ? "less fine" : "finer");
+         "one; its probabilities are not reliable here",
+         finer ? "less" : "more");
 }
 
 static void add_to_page(work *w, const answer *a)

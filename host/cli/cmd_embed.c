@@ -24,7 +24,7 @@ static const opt options[] = {
      "write a file, with the paths; without it, JSON lines on stdout",
      offsetof(embed, output)},
     {0, "features", OPT_CHOICE, "pooled|class|tokens",
-     "which (default pooled: what the classifier reads)",
+     "which features (default pooled: what the classifier reads)",
      offsetof(embed, what)},
     {0, "normalize", OPT_FLAG, NULL, "divide each vector by its length",
      offsetof(embed, normalize)},
@@ -212,7 +212,7 @@ static int run_all(work *w)
         if (finish(w) != EXIT_OK)
             code = EXIT_FAILED;
         else if (!is_quiet())
-            note("%swhat is done is kept, and --update goes on from there",
+            note("%swhat is done is kept, and --update continues from there",
                  code == EXIT_STOPPED ? "stopped; " : "");
     }
     return code;

@@ -195,7 +195,7 @@ static int pull_one(const char *word, const vt_pull *common)
     st = vt_pull_model(path, &p);
     progress_clear(&s.bar);
     if (st == VITCL_ESTOPPED) {
-        note("stopped; the same command goes on from here");
+        note("stopped; the same command continues from here");
         return EXIT_STOPPED;
     }
     if (st != VITCL_OK)

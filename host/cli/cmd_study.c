@@ -41,7 +41,7 @@ static const opt options[] = {
 const command cmd_study = {
     "study",
     "[NAME]",
-    "Make the paper's experiments again",
+    "Repeat the paper's experiments at a small scale",
     "Without a name, or as list: lists the studies. Each trains small models "
     "and writes results.tsv, verdict.txt, a figure and report.html to the "
     "output folder. Learning rates are chosen on held-out training pictures. A "

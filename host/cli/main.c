@@ -1,7 +1,6 @@
 /*
  * main.c - the program vitcl: finds the command and runs it.
- *
- * A new command is a file cmd_<name>.c, a row here and a section of vitcl.1.
+ * docs/architecture.md says how a command is added.
  */
 #include "cli/setup/setup.h"
 #include "cli/setup/start.h"
@@ -86,7 +85,7 @@ static int unknown(const char *word)
     guess = nearest(word, names);
     if (guess)
         return usage("unknown command %s; did you mean vitcl %s?", word, guess);
-    return usage("unknown command %s; `vitcl --help` lists them", word);
+    return usage("unknown command %s; `vitcl --help` lists the commands", word);
 }
 
 static int run(int argc, char **argv)
@@ -94,7 +93,7 @@ static int run(int argc, char **argv)
     const command *c;
 
     if (argc < 2)
-        return usage("no command given; `vitcl --help` lists them");
+        return usage("no command given; `vitcl --help` lists the commands");
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
         (strcmp(argv[1], "version") == 0 && argc == 2)) {
         printf("vitcl %s\n", vitcl_version());

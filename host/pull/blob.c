@@ -277,7 +277,7 @@ static bool write_part(void *context, const vt_answer *head, const void *data,
             vt_fail(VITCL_EIO, "%s: cannot be written: %s%s", f->part,
                     error > 0 ? strerror(error) : "short write",
                     error == ENOSPC || error == EDQUOT
-                        ? "; free some space, the same command goes on from "
+                        ? "; free some space, the same command continues from "
                           "there"
                         : "");
         return false;

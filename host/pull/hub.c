@@ -67,7 +67,7 @@ vitcl_status vt_refused(const vt_pull *p, const vt_answer *a, const char *what)
     if (a->why[0])
         return vt_fail(VITCL_EIO,
                        "%s/%s%s%s: the connection was lost: %s; the same "
-                       "command goes on from there",
+                       "command continues from there",
                        p->owner, p->name, mark, what, a->why);
     if (a->status == 404)
         return refused_as_unknown(p, a, what);

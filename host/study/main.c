@@ -21,10 +21,10 @@ static int list_studies(void)
     const int columns = text_columns();
     const vt_study *s;
 
-    put_wrapped("Experiments of the paper (arXiv 2010.11929), made again at a "
-                "small size: vitcl study NAME --data PATH",
-                0, 0, columns);
-    putchar('\n');
+    put_wrapped(
+        "Experiments of the paper (arXiv 2010.11929), at a small scale:", 0, 0,
+        columns);
+    printf("    vitcl study NAME --data PATH\n\n");
     for (size_t i = 0; (s = vt_study_at(i)); i++) {
         char text[256];
 
@@ -51,7 +51,7 @@ static int unknown_study(const char *word)
     if (guess)
         return usage("unknown study %s; did you mean vitcl study %s?", word,
                      guess);
-    return usage("unknown study %s; `vitcl study` lists them", word);
+    return usage("unknown study %s; `vitcl study` lists the studies", word);
 }
 
 /* ---- what it will take ---- */
@@ -187,7 +187,7 @@ static int work(const study_options *o, const vt_study *s, vt_experiment *e,
     if (st == VITCL_OK)
         st = vt_experiment_report(e);
     if (st == VITCL_ESTOPPED) {
-        note("stopped; the same command goes on where it was");
+        note("stopped; the same command continues from here");
         return EXIT_STOPPED;
     }
     if (st != VITCL_OK)
@@ -222,8 +222,9 @@ static int run(void *into, const words *operands)
 
     if (!operands->count ||
         (operands->count == 1 && strcmp(operands->item[0], "list") == 0))
-        return o->data ? usage("no study given; `vitcl study` lists them")
-                       : list_studies();
+        return o->data
+                   ? usage("no study given; `vitcl study` lists the studies")
+                   : list_studies();
     if (operands->count > 1)
         return usage("unexpected argument '%s'; one study at a time",
                      operands->item[1]);

@@ -70,6 +70,13 @@ for command in $commands; do
     done
 done
 
+# Each file of a command is in that list, and each section below COMMANDS.
+files=$(basename -s .c -a host/cli/cmd_*.c | sed 's/^cmd_//')
+sections=$(awk '/^\.SH/ { on = $2 == "COMMANDS" } on && /^\.SS/ { print $2 }' <<<"$manual")
+for command in $files $sections; do
+    grep -qx "$command" <<<"$commands" || lack "vitcl --help has no $command: host/cli/main.c"
+done
+
 # A page that is set for 80 columns stays within them, its examples, too.
 if command -v groff >/dev/null; then
     wide=$(groff -man -Tascii -P-cbou -rLL=78n host/cli/vitcl.1 2>&1 | awk 'length > 80')

@@ -177,7 +177,7 @@ fresh
 wrong 'cut model.safetensors 8000' 'cut model.safetensors 0' \
     'cut model.safetensors 0' 'cut model.safetensors 0'
 run 1 pull me/vit
-err_has 'me/vit: model.safetensors: the connection was lost: .*the same command goes on'
+err_has 'me/vit: model.safetensors: the connection was lost: .*the same command continues'
 out_lines 0
 absent
 [ "$(stat -c %s "$mine/blobs/$blob.incomplete")" = 8000 ] || fail "no part"
@@ -243,7 +243,7 @@ kill -TERM $pid
 code=0
 wait $pid || code=$?
 [ $code = 143 ] || fail "exit status $code"
-err_has 'stopped; the same command goes on from here$'
+err_has 'stopped; the same command continues from here$'
 [ "$(stat -c %s "$HF_HOME"/hub/models--me--big/blobs/*.incomplete)" -ge 200000 ] ||
     fail "the part is gone"
 rm hub/faults

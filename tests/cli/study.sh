@@ -122,7 +122,7 @@ kill -TERM $study
 code=0
 wait $study || code=$?
 [ $code = 143 ] || fail "exit status $code after a signal"
-grep -q 'goes on where it was' stopping || fail 'it does not say how to go on'
+grep -q 'continues from here' stopping || fail 'it does not say how to go on'
 
 # ---- another study does not write into the folder
 run 1 study few-shot "${given[@]}" -o whole

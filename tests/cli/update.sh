@@ -143,7 +143,7 @@ cp before lost.safetensors
 code=0
 VT_CL_FAIL="$n -5" "${update[@]}" 2>err || code=$?
 [ $code = 1 ] || fail "status $code"
-err_has '^vitcl embed: what is done is kept, and --update goes on from there$'
+err_has '^vitcl embed: what is done is kept, and --update continues from there$'
 is lost.safetensors a/0.ppm b/{0,1}.ppm
 run 0 embed --update -o lost.safetensors b
 is lost.safetensors a/0.ppm b/{0..2}.ppm
@@ -188,7 +188,7 @@ for line in run.stderr: # the first of those that are not there
         break
 run.send_signal(signal.SIGTERM)
 rest = run.stderr.read()
-assert run.wait() == 143 and b"goes on from there" in rest, rest
+assert run.wait() == 143 and b"continues from there" in rest, rest
 from read import index
 old, order, _ = index("before")
 new, now, _ = index("i.safetensors")

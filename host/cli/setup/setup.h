@@ -39,8 +39,8 @@ typedef struct model_options {
     OPT_ROW(T, 0, "gemm", OPT_CHOICE, "clblast|native|plain",                  \
             "matrix multiplication (default: the fastest here)", common.gemm), \
         OPT_ROW(T, 0, "precision", OPT_CHOICE, PRECISIONS,                     \
-                "of the multiplications (default f32); half: bf16 or f16, "    \
-                "the faster",                                                  \
+                "number format of the multiplications (default f32); half: "   \
+                "bf16 or f16, whichever is faster",                            \
                 common.precision)
 #define OPT_BATCH(T, help)                                                     \
     OPT_ROW(T, 0, "batch", OPT_COUNT, "N", help, common.batch)

@@ -50,7 +50,7 @@ int become_study(char **argv)
     int self;
 
     if (vt_helper_find(path, sizeof path, name, "VITCL_STUDY",
-                       "makes studies") != VITCL_OK)
+                       "runs studies") != VITCL_OK)
         return failed();
     /* It stays this file, even if another is installed meanwhile. */
     self = open("/proc/self/exe", O_PATH);

@@ -93,7 +93,8 @@ typedef struct training {
         OPT_ROW(training, 0, "gemm", OPT_CHOICE, "clblast|native|plain",       \
                 "matrix multiplication (default: the fastest here)", gemm),    \
         OPT_ROW(training, 0, "precision", OPT_CHOICE, "f32|bf16|f16",          \
-                "of the multiplications (default f32)", precision)
+                "number format of the multiplications (default f32)",          \
+                precision)
 
 /* Trains; prints its progress on stderr. */
 /* name: the command. */
