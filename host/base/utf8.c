@@ -20,12 +20,10 @@ size_t vt_utf8_length(const void *text, size_t left)
         return n;
     if (n > left)
         return 0;
-    v = s[0] & (0x7fU >> n);
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
-        v = v << 6 | (s[i] & 0x3fU);
-    }
+    v = vt_utf8_code(text, n);
     if (v < (n == 2   ? 0x80U
              : n == 3 ? 0x800U
                       : 0x10000U) ||

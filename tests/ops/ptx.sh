@@ -7,14 +7,8 @@ root=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-python=
-for each in python3 /usr/bin/python3; do
-    [ -n "$python" ] || ! $each -c "import numpy" 2>/dev/null || python=$each
-done
-[ -n "$python" ] || {
-    echo "NumPy is missing"
-    exit 77
-}
+# shellcheck source=tests/ops/numpy.sh
+. "$root/tests/ops/numpy.sh"
 
 # run FOLDER OPTIONS…: its tools/ptx_run; the exit status is in $code
 run() {

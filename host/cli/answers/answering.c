@@ -11,6 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of several devices, the first that is left. */
+static void take_first(answering *w)
+{
+    const machine *first = &w->several->item[0];
+
+    w->device = first->device;
+    w->model = first->model;
+    w->session = first->session;
+}
+
 /* The devices, and the model on each. */
 static int open_models(answering *w, const model_options *common)
 {
@@ -22,10 +32,8 @@ static int open_models(answering *w, const model_options *common)
     if (!w->several)
         return fail("out of memory");
     code = machines_open(w->several, common);
-    if (code == EXIT_OK) {
-        w->device = w->several->item[0].device;
-        w->model = w->several->item[0].model;
-    }
+    if (code == EXIT_OK)
+        take_first(w);
     return code;
 }
 
@@ -67,11 +75,8 @@ int answering_session(answering *w, const char *const *keep)
         return start_session(&w->session, w->device, w->model, &w->options);
     w->options.once = 0;
     code = machines_start(w->several, &w->options);
-    if (code == EXIT_OK) {
-        w->device = w->several->item[0].device;
-        w->model = w->several->item[0].model;
-        w->session = w->several->item[0].session;
-    }
+    if (code == EXIT_OK)
+        take_first(w);
     return code;
 }
 
@@ -189,12 +194,17 @@ static void summarise(const answering *w)
     }
 }
 
-int answering_end(answering *w, int code)
+static void close_source(answering *w)
 {
-    code = code == EXIT_OK ? w->code : code;
     if (w->source)
         w->source->close(w->source);
     w->source = NULL;
+}
+
+int answering_end(answering *w, int code)
+{
+    code = code == EXIT_OK ? w->code : code;
+    close_source(w);
     progress_clear(&w->bar);
     summarise(w);
     if (code == EXIT_OK)
@@ -223,8 +233,7 @@ void say_not_kept(int code)
 
 void answering_close(answering *w)
 {
-    if (w->source)
-        w->source->close(w->source);
+    close_source(w);
     batches_close(w->batches);
     free(w->nan_row);
     if (w->several) { /* whose first one these are */

@@ -5,8 +5,23 @@
 
 #include "answering.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Why n numbers, row `row` of `tensor`, are no answer; NULL: they are all
+ * finite. Valid until the library's next failure in this thread. */
+static const char *numbers_wrong(const float *numbers, size_t n,
+                                 vitcl_session *session, const char *tensor,
+                                 uint32_t row)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(numbers[i]))
+            return vitcl_session_check(session, tensor, row) == VITCL_OK
+                       ? "its numbers are not finite"
+                       : vitcl_last_error();
+    return NULL;
+}
 
 bool done_judge(char **wrong, const float *numbers, uint32_t n,
                 vitcl_session *session, const answering *w)

@@ -11,7 +11,6 @@
 #include "piped.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,18 +294,6 @@ bool batches_cut(const picture_batches *f)
 int batches_broken(const picture_batches *f)
 {
     return f->broken && !stopped() ? fail("%s", f->broken) : EXIT_OK;
-}
-
-const char *numbers_wrong(const float *numbers, size_t n,
-                          vitcl_session *session, const char *tensor,
-                          uint32_t row)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(numbers[i]))
-            return vitcl_session_check(session, tensor, row) == VITCL_OK
-                       ? "its numbers are not finite"
-                       : vitcl_last_error();
-    return NULL;
 }
 
 void batches_fail(picture_batches *f)

@@ -122,11 +122,6 @@ void batches_drop(kept_batch *b);
 void batches_free(kept_batch *b);
 /* Counts a picture whose numbers are not finite. */
 void batches_fail(picture_batches *f);
-/* Why n numbers, row `row` of `tensor`, are no answer; NULL: they are all
- * finite. Valid until the library's next failure in this thread. */
-const char *numbers_wrong(const float *numbers, size_t n,
-                          vitcl_session *session, const char *tensor,
-                          uint32_t row);
 /* The library's last message without the picture's name in front of it. */
 const char *error_of(const char *path);
 /* Prints a failed picture's line on stderr. */
