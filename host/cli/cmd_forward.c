@@ -128,6 +128,7 @@ static int compute(work *w)
                                    n * share(&w->info[i]), w->session,
                                    w->info[i].name, n) != VITCL_OK)
                 return failed();
+        guard_end();
     }
     return EXIT_OK;
 }

@@ -133,13 +133,53 @@ bool vt_buf_over(vt_buf **out, vt_dev *dev, const void *host, size_t bytes)
     return true;
 }
 
+/* ---- views ----
+ *
+ * A view is a sub-buffer. Each part of a buffer has one, which all its views
+ * share: a plan has few places for its many values. The sub-buffers are
+ * released together with the buffer, the newest first: NVIDIA's driver
+ * (580.159) crashes while some of a buffer's many sub-buffers are released
+ * before others that overlap them.
+ */
+
+static pthread_mutex_t parting = PTHREAD_MUTEX_INITIALIZER;
+
+/* The sub-buffer of that part of a root. */
+static vitcl_status part_of(cl_mem *out, vt_buf *root, cl_buffer_region region)
+{
+    vitcl_status st = VITCL_OK;
+    cl_mem mem;
+    cl_int e;
+
+    pthread_mutex_lock(&parting);
+    for (size_t i = 0; i < root->parts; i++)
+        if (root->part[i].region.origin == region.origin &&
+            root->part[i].region.size == region.size) {
+            *out = root->part[i].mem;
+            goto done;
+        }
+    VT_TRY(vt_grow(&root->part, &root->cap_parts, root->parts + 1,
+                   sizeof *root->part));
+    mem = clCreateSubBuffer(root->mem, CL_MEM_READ_WRITE,
+                            CL_BUFFER_CREATE_TYPE_REGION, &region, &e);
+    if (!mem) {
+        st = vt_cl_fail(root->dev, e, "cannot make a view of %zu bytes at %zu",
+                        region.size, region.origin);
+        goto done;
+    }
+    root->part[root->parts++] = (vt_part){region, mem};
+    *out = mem;
+done:
+    pthread_mutex_unlock(&parting);
+    return st;
+}
+
 vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,
                          size_t bytes)
 {
     vt_buf *root = parent->parent ? parent->parent : parent, *b = NULL;
     size_t end;
     cl_buffer_region region;
-    cl_int e;
     vitcl_status st;
 
     VT_TRY(vt_dev_alive(parent->dev));
@@ -159,13 +199,7 @@ vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,
     b->offset = parent->offset + offset;
     region.origin = b->offset;
     region.size = bytes + (-bytes & 3); /* fits: the root has whole words */
-    b->mem = clCreateSubBuffer(root->mem, CL_MEM_READ_WRITE,
-                               CL_BUFFER_CREATE_TYPE_REGION, &region, &e);
-    if (!b->mem) {
-        st = vt_cl_fail(b->dev, e, "cannot make a view of %zu bytes at %zu",
-                        bytes, offset);
-        goto done;
-    }
+    VT_TRY(part_of(&b->mem, root, region));
     *out = b, b = NULL;
 done:
     vt_buf_free(b);
@@ -201,10 +235,14 @@ void vt_buf_free(vt_buf *b)
 {
     if (!b || atomic_fetch_sub(&b->refs, 1) != 1)
         return;
-    if (b->mem && !vt_dev_gone(b->dev))
+    if (b->mem && !b->parent && !vt_dev_gone(b->dev)) {
+        for (size_t i = b->parts; i-- > 0;)
+            clReleaseMemObject(b->part[i].mem);
         clReleaseMemObject(b->mem);
+    }
     vt_buf_free(b->parent);
     vt_dev_free(b->dev);
+    free(b->part);
     free(b);
 }
 

@@ -51,13 +51,21 @@ struct vt_queue {
     vt_queue *next; /* of PoCL, see alone.c */
 };
 
+/* A sub-buffer. */
+typedef struct vt_part {
+    cl_buffer_region region;
+    cl_mem mem;
+} vt_part;
+
 struct vt_buf {
     atomic_int refs;
     vt_dev *dev;
-    cl_mem mem;
+    cl_mem mem;           /* of a view: one of the parent's parts */
     size_t bytes, offset; /* offset: in parent */
     vt_buf *parent;       /* of a view; never a view itself */
-    void *pages;          /* its memory, if it is our own */
+    vt_part *part;        /* what views have seen so far */
+    size_t parts, cap_parts;
+    void *pages; /* its memory, if it is our own */
 };
 
 #define VT_KERNEL_ARGS 24

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """PyTorch's speed with timm's ViT-B/16, to set beside vitcl's. Each line is printed once it is known.
 
-    pytorch.py time     matrix products; then the model eager, by CUDA graph and compiled, inputs on the GPU
-    pytorch.py train    a training step
+    pytorch_times.py time     matrix products; then the model eager, by CUDA graph and compiled, inputs on the GPU
+    pytorch_times.py train    a training step
 
 Exit status 77: PyTorch, timm or a GPU is missing.
 """
