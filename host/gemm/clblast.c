@@ -104,22 +104,45 @@ static call exchanged(const vt_gemm_desc *d)
                   .ldc = (size_t)d->ldc};
 }
 
+/* Where this row of A begins. */
+static size_t first_of_a(const vt_gemm_desc *d, size_t row)
+{
+    return row * (d->trans_a ? 1 : (size_t)d->lda);
+}
+
+/* The launches of a product, each of some rows. */
+static size_t launches(const vt_dev *dev, const vt_gemm_desc *d)
+{
+    const size_t rows = exchanged(d).n;
+
+    return vt_launch_parts(dev, (double)rows * d->N * d->K, rows);
+}
+
+/* CLBlast copies matrices that do not begin where their buffer does, so the
+ * launch of later rows needs more. */
 static size_t call_bytes(vt_dev *dev, const vt_gemm_desc *d)
 {
     const call x = exchanged(d);
+    const size_t n = launches(dev, d);
     vt_queue *q = NULL;
-    size_t bytes = 0;
+    size_t most = 0;
 
     if (vt_queue_new(&q, dev, false) != VITCL_OK)
         return 0;
     pthread_mutex_lock(&lock);
-    if (CLBlastSGemmTempBufferSize(CLBlastLayoutColMajor, x.ta, x.tb, x.m, x.n,
-                                   x.k, 0, x.lda, 0, x.ldb, 0, x.ldc, &q->queue,
-                                   &bytes) != CLBlastSuccess)
-        bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t first = x.n * i / n, end = x.n * (i + 1) / n;
+        size_t bytes = 0;
+
+        if (CLBlastSGemmTempBufferSize(
+                CLBlastLayoutColMajor, x.ta, x.tb, x.m, end - first, x.k, 0,
+                x.lda, first_of_a(d, first), x.ldb, first * x.ldc, x.ldc,
+                &q->queue, &bytes) == CLBlastSuccess)
+            most = VT_MAX(most, bytes);
+    }
     pthread_mutex_unlock(&lock);
     vt_queue_free(q);
-    return bytes;
+    return most;
 }
 
 static size_t temp_bytes(vt_dev *dev, const vt_told *t)
@@ -135,16 +158,15 @@ static CLBlastStatusCode multiply_rows(vt_queue *q, const vt_gemm_desc *d,
 
     return CLBlastSgemmWithTempBuffer(
         CLBlastLayoutColMajor, x.ta, x.tb, x.m, end - first, x.k, 1.0f, b, 0,
-        x.lda, a, first * (d->trans_a ? 1 : x.ldb), x.ldb,
-        d->accumulate ? 1.0f : 0.0f, c, first * x.ldc, x.ldc, &q->queue, NULL,
-        temp);
+        x.lda, a, first_of_a(d, first), x.ldb, d->accumulate ? 1.0f : 0.0f, c,
+        first * x.ldc, x.ldc, &q->queue, NULL, temp);
 }
 
 static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
                              cl_mem a, cl_mem b, cl_mem temp)
 {
     const size_t rows = exchanged(d).n;
-    const size_t n = vt_launch_parts(q->dev, (double)rows * d->N * d->K, rows);
+    const size_t n = launches(q->dev, d);
     CLBlastStatusCode e = CLBlastSuccess;
     double from = 0;
     bool alone;
