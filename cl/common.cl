@@ -102,6 +102,9 @@ VT_WHOLE(local, float)
 VT_WHOLE(local, int)
 VT_WHOLE(private, float)
 VT_WHOLE(private, int)
+#elif defined(WHOLE) /* see common_storage.cl */
+#define VT_VSTORE(t, n, v, p) (*(global t##n *)(p) = (v))
+#define vstorev VT_JOIN(vstore, V)
 #else
 #define VT_VSTORE(t, n, v, p) vstore##n(v, 0, p)
 #define vstorev VT_JOIN(vstore, V)

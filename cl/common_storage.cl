@@ -88,10 +88,18 @@ static inline void store_bf16(global ushort *p, size_t i, float v)
     vt_bf16_store(v, p, i);
 }
 
+/* WHOLE: vectors begin at multiples of their size. Some compilers read others
+ * number by number. */
+#ifdef WHOLE
+#define VT_VLOAD(t, n, p) (*(global const t##n *)(p))
+#else
+#define VT_VLOAD(t, n, p) vload##n(0, p)
+#endif
+
 #define VT_STORAGE(n)                                                          \
     static inline float##n load##n##_f32(global const float *p, size_t i)      \
     {                                                                          \
-        return vload##n(0, p + i);                                             \
+        return VT_VLOAD(float, n, p + i);                                      \
     }                                                                          \
     static inline float##n load##n##_f16(global const ushort *p, size_t i)     \
     {                                                                          \
@@ -99,7 +107,8 @@ static inline void store_bf16(global ushort *p, size_t i, float v)
     }                                                                          \
     static inline float##n load##n##_bf16(global const ushort *p, size_t i)    \
     {                                                                          \
-        return as_float##n(convert_uint##n(vload##n(0, p + i)) << 16u);        \
+        return as_float##n(convert_uint##n(VT_VLOAD(ushort, n, p + i))         \
+                           << 16u);                                            \
     }                                                                          \
     static inline void store##n##_f32(global float *p, size_t i, float##n v)   \
     {                                                                          \

@@ -18,7 +18,8 @@
  *           _grad_w: global {8 * ceil(C / 8), 32}, local {8, 32}
  *           _grad_w__cols: for CPUs, global {ceil(C / 4V)}
  * Local     WG floats; 512 floats in _grad_w.
- * Defines   WG, V (common.cl); layernorm: XT and YT, how x and out are stored.
+ * Defines   WG, V (common.cl); layernorm: XT and YT, how x and out are stored;
+ *           WHOLE (common_storage.cl), where C is a multiple of V.
  * Numerics  Two passes: E[x^2] - mean^2 cancels when |mean| >> std. No atomics:
  *           equal inputs give equal bits.
  *

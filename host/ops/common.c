@@ -61,7 +61,7 @@ bool vt_op_cpu(const vt_plan *p)
 
 static int lanes(const vt_plan *p)
 {
-    return vt_op_cpu(p) ? vt_dev_vector(vt_plan_settings(p)->dev) : 4;
+    return vt_op_cpu(p) ? vt_dev_vector(vt_plan_settings(p)->dev) : VT_OP_LANES;
 }
 
 static int group(const vt_plan *p)

@@ -69,6 +69,7 @@ int vt_op_rows(const vt_plan *p, vt_val v); /* elements / last dimension */
 /* ---- launching ---- */
 
 bool vt_op_cpu(const vt_plan *p);
+enum { VT_OP_LANES = 4 }; /* V of a GPU's kernels */
 /* vt_step_kernel() with the defines of the device class: V, PER, WG; and where
  * they are stored in 16 bits, XT for in[0], YT for out[0], RST for the other
  * input that may be. */

@@ -64,6 +64,12 @@ done:
     return st;
 }
 
+/* Do the vectors of a GPU begin at multiples of their size? */
+static bool whole(const vt_plan *p, const vt_step *s)
+{
+    return !vt_op_cpu(p) && vt_dim(p, s->in[IN_X], -1) % VT_OP_LANES == 0;
+}
+
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
@@ -71,7 +77,8 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 
     if (vt_value_of(p, s->out[OUT_Y])->dtype == VT_I8)
         return round_rows(p, s);
-    VT_TRY(vt_op_kernel(&k, p, s, "layernorm", "layernorm"));
+    VT_TRY(vt_op_kernel_with(&k, p, s, "layernorm", "layernorm",
+                             whole(p, s) ? " -DWHOLE" : ""));
     VT_TRY(vt_args(p, k, "vvvvviiif", s->out[OUT_Y], s->out[OUT_STAT],
                    s->in[IN_X], s->in[IN_GAMMA], s->in[IN_BETA],
                    vt_dim(p, s->in[IN_X], -1), s->i[I_TAKE], s->i[I_OF],
