@@ -29,6 +29,14 @@
 #define VT_ACT_RELU 5
 #define VT_ACT_SILU 6
 
+/* Behind a product of halves or bytes the error of the device's own reciprocal
+ * does not matter, and a division takes as long as ten sums. */
+#if defined(KIND) && !defined(EMULATE)
+#define VT_QUOTIENT(a, b) ((a)*native_recip(b))
+#else
+#define VT_QUOTIENT(a, b) ((a) / (b))
+#endif
+
 /* The functions for floats F, with integers I as wide. */
 #define VT_MATH(F, I)                                                          \
     static inline F __attribute__((overloadable)) vt_exp(F x)                  \
@@ -81,7 +89,7 @@
         q = fma(q, s, (F)(-1.68282697e-3f));                                   \
         q = fma(q, s, (F)(-7.37332917e-3f));                                   \
         q = fma(q, s, (F)(-1.42647391e-2f));                                   \
-        return a * p / q;                                                      \
+        return VT_QUOTIENT(a * p, q);                                          \
     }                                                                          \
     static inline F __attribute__((overloadable)) vt_tanh(F x)                 \
     {                                                                          \

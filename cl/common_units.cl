@@ -24,7 +24,11 @@
  *           have it and addresses computed of it once then, not in each lane.
  * NVIDIA    LDMATRIX, LDMATRIX_T: four matrices of 8x8 halves, of local memory.
  *           COPY16, COMMIT, WAIT(n): asynchronous copies, until all but n
- *           groups of them have arrived.
+ *           groups of them have arrived; COPY16_OF: some of the 16 bytes, and
+ *           zeros. With WGMMA, on sm_90: WGMMA_STRIP(c, a, b), products of
+ *           64 FM rows by 128 columns and 16 words, by four sub-groups at once,
+ *           whose factors are in local memory; SHOW_COPIES, before the barrier
+ *           that comes before it.
  * Lanes     FROM_LANE(v, mask): v of lane ^ mask; on NVIDIA mask is 1 or 2, on
  *           AMD half of the lanes. Intel has none.
  * Numbers   pair(a, b): a word of two halves, rounded to nearest even; there
@@ -144,6 +148,12 @@ static inline sum add_word(uint a, uint b, sum c)
 #endif
 }
 
+/* Word w of row r of wgmma's layout "64-byte swizzle". */
+static inline uint swizzled_word(const local uint4 *p, int r, int w)
+{
+    return ((const local uint *)p)[r * 16 + (w / 4 ^ (r >> 1 & 3)) * 4 + w % 4];
+}
+
 /* The lanes write what they hold where their layout says, and multiply. */
 static inline void mma_emulated(sum *c, const uint *a, const uint *b,
                                 local uint *x, int lane)
@@ -210,6 +220,19 @@ static inline float from_lane_emulated(float v, int mask, local uint *x,
     from_lane_emulated(v, mask, x + lid / LANES * SCRATCH, lane)
 #define EXP2(x) vt_exp2_down(x)
 #define COPY16(l, g) (*(l) = *(g))
+#define COPY16_OF(l, g, bytes)                                                 \
+    EACH(b_, 8)                                                                \
+    ((local ushort *)(l))[b_] =                                                \
+        b_ * 2 < (bytes) ? ((global const ushort *)(g))[b_] : 0
+#define SHOW_COPIES()
+#define WGMMA_STRIP(c, a, b)                                                   \
+    EACH_FRAGMENT(i_, FM)                                                      \
+    EACH_FRAGMENT(j_, FN)                                                      \
+    EACH_FRAGMENT(e_, CW)                                                      \
+    for (int w_ = 0; w_ < 16; w_++)                                            \
+    c[i_][j_][e_] = add_word(                                                  \
+        swizzled_word(a, i_ * 64 + own % 4 * 16 + C_ROW(lane, e_), w_),        \
+        swizzled_word(b, j_ * NI + C_COLUMN(lane, e_), w_), c[i_][j_][e_])
 #define COMMIT()
 #define WAIT(n)
 #define EACH_FRAGMENT(i, n) _Pragma("nounroll") for (int i = 0; i < n; i++)
@@ -230,6 +253,12 @@ static inline float from_lane_emulated(float v, int mask, local uint *x,
         "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(ulong)(l)),   \
         "l"(g)                                                                 \
         : "memory")
+/* So many of 16 bytes, and zeros. */
+#define COPY16_OF(l, g, bytes)                                                 \
+    __asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(    \
+                         (uint)(ulong)(l)),                                    \
+                     "l"(g), "r"(bytes)                                        \
+                     : "memory")
 #define COMMIT() __asm__ volatile("cp.async.commit_group;" ::: "memory")
 #define WAIT(n) __asm__ volatile("cp.async.wait_group " #n ";" ::: "memory")
 #define PTX_LDMATRIX(more, r, p)                                               \
@@ -292,6 +321,64 @@ static inline float exp2_down(float v)
 #define MMA(c, a, b) PTX_MMA_ALL("m16n8k16", "f32.bf16.bf16.f32", "+f", c, a, b)
 #else
 #define MMA(c, a, b) PTX_MMA_ALL("m16n8k16", "f32.f16.f16.f32", "+f", c, a, b)
+#endif
+#ifdef WGMMA
+/* PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions". They are of
+ * sm_90a alone, and the driver's compiler is for sm_90. So they are comments of
+ * PTX here, and host/ocl/assemble.c has the text assembled without "//90a ",
+ * for that target. A descriptor: the address and the distance of eight rows to
+ * the next, in units of 16 bytes; 2: the layout. */
+#define SHOW_COPIES()                                                          \
+    __asm__ volatile("fence.proxy.async.shared::cta;" ::: "memory")
+#define DESCRIBE(p)                                                            \
+    ((ulong)((uint)(ulong)(p) >> 4 & 0x3fffu) | 1ul << 16 | 32ul << 32 |       \
+     2ul << 62)
+#if TYPE == INT8
+#define WGMMA_TYPES "m64n128k32.s32.s8.s8"
+#define WGMMA_END "1;"
+#elif TYPE == BF16
+#define WGMMA_TYPES "m64n128k16.f32.bf16.bf16"
+#define WGMMA_END "1, 1, 1, 0, 0;"
+#else
+#define WGMMA_TYPES "m64n128k16.f32.f16.f16"
+#define WGMMA_END "1, 1, 1, 0, 0;"
+#endif
+#if TYPE == INT8
+#define SUM_IO "+r"
+#else
+#define SUM_IO "+f"
+#endif
+#define IO4(c) SUM_IO((c)[0]), SUM_IO((c)[1]), SUM_IO((c)[2]), SUM_IO((c)[3])
+#define IO16(c) IO4((c)[0]), IO4((c)[1]), IO4((c)[2]), IO4((c)[3])
+#define IO64(c) IO16(c), IO16((c) + 4), IO16((c) + 8), IO16((c) + 12)
+#define REGISTERS64                                                            \
+    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,"  \
+    "%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37," \
+    "%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55," \
+    "%56,%57,%58,%59,%60,%61,%62,%63}"
+/* Two steps of a strip, of 64 rows and 128 columns. */
+#define WGMMA2(c, a, b)                                                        \
+    __asm__ volatile("//90a wgmma.mma_async.sync.aligned." WGMMA_TYPES         \
+                     " " REGISTERS64 ", %64, %65, " WGMMA_END "\n\t"           \
+                     "//90a wgmma.mma_async.sync.aligned." WGMMA_TYPES         \
+                     " " REGISTERS64 ", %66, %67, " WGMMA_END                  \
+                     : IO64(c)                                                 \
+                     : "l"(a), "l"(b), "l"((a) + 2), "l"((b) + 2)              \
+                     : "memory")
+#define WGMMA_STRIP(c, a, b)                                                   \
+    do {                                                                       \
+        const ulong a_ = DESCRIBE(a), b_ = DESCRIBE(b);                        \
+                                                                               \
+        __asm__ volatile("//90a wgmma.fence.sync.aligned;" ::: "memory");      \
+        EACH(i_, FM)                                                           \
+            WGMMA2(c[i_], a_ + i_ * 256, b_);                                  \
+        __asm__ volatile("//90a wgmma.commit_group.sync.aligned;\n\t"          \
+                         "//90a wgmma.wait_group.sync.aligned 0;" ::           \
+                             : "memory");                                      \
+        EACH(i_, FM)                                                           \
+            EACH(j_, FN)                                                       \
+                __asm__ volatile("" : IO4(c[i_][j_])::"memory");               \
+    } while (0)
 #endif
 #define SUBGROUP
 #elif AMD_UNIT

@@ -12,9 +12,11 @@
  *           word has 2 halves or 4 bytes) go through buffers in local memory,
  *           while the strip before is multiplied. There, chunks of 16 bytes of
  *           a row are exchanged, so that reads of fragments meet all banks.
- *           MMA16 has asynchronous copies; others bring a strip through
- *           registers. Intel's B goes to registers alone: it is packed in
- *           fragments, which a sub-group reads through the cache.
+ *           MMA16 has asynchronous copies, of A where it needs no rounding;
+ *           others bring a strip through registers. With WGMMA four sub-groups
+ *           multiply 64 rows and 128 columns as one, from local memory. Intel's
+ *           B goes to registers alone: it is packed in fragments, which a
+ *           sub-group reads through the cache.
  * KIND      The instruction, and what a lane holds: common_units.cl.
  * Parts     With PART=n the sums of each n strips of k begin at zero, and are
  *           added in their order: here or, with SPLIT, where dimension 2 is
@@ -22,12 +24,13 @@
  *           Both have the same bits; whole numbers of int8 need no PART.
  * Launch    global {WI * ceil(M/TM), ceil(N/TN), parts}, local {WI, 1, 1}; any
  *           sizes.
- * Local     128 TM + 128 TN bytes; MMA16: 64 TN more, and for int8 64 TM;
+ * Local     128 TM + 128 TN bytes; MMA16: 64 TN more, and 64 TM if A is copied;
  *           Intel: 128 TM.
  * Defines   KIND EMULATE WM WN FM FN; TYPE, of the product: BF16, F16 or
  *           INT8; AT CT, of A and C in memory: f32, f16, bf16; SAME_A: AT is
- *           TYPE; WIDE_A: rows of A begin at multiples of 16 bytes; PART and
- *           SPLIT; the epilogue's.
+ *           TYPE; WIDE_A, WIDE_C: rows of A, of C and what is added begin at
+ *           multiples of 16 bytes, and N is one of 8; WGMMA: WN groups of four
+ *           sub-groups side by side, FN 16; PART and SPLIT; the epilogue's.
  * Numerics  Sums are f32 (int8: whole numbers), in an order that depends on K,
  *           PART and KIND alone.
  *
@@ -218,8 +221,8 @@ static inline flight bring(source p, size_t at, int k, int K, bool last)
  * registers. */
 
 /* A through registers, but Intel's. */
-#if KIND == MMA16 && TYPE == INT8 /* copied, as B is */
-#define A_COPIES NA
+#if KIND == MMA16 && (TYPE == INT8 || defined(SAME_A) && defined(WIDE_A))
+#define A_COPIES NA /* copied, as B is */
 #define A_STAGES 3
 #define A_REGISTERS
 #define BEGIN_A
@@ -243,6 +246,14 @@ static inline flight bring(source p, size_t at, int k, int K, bool last)
 /* ---- NVIDIA from sm_80 on: asynchronous copies, two strips ahead ---- */
 
 #if KIND == MMA16
+#if TYPE == INT8
+#define COPY_A(to, i, strip)                                                   \
+    COPY16(to, (global const uint4 *)a + A_AT(i, strip))
+#else /* zeros from K on */
+#define COPY_A(to, i, strip)                                                   \
+    COPY16_OF(to, (global const uint4 *)(a + A_AT(i, strip)),                  \
+              2 * clamp(K - (strip)*TERMS - A_PART(i) * 8, 0, 8))
+#endif
 #define B_STAGES 3
 #define AHEAD (B_STAGES - 1)
 #define REGISTERS A_REGISTERS
@@ -250,8 +261,7 @@ static inline flight bring(source p, size_t at, int k, int K, bool last)
     do {                                                                       \
         if ((strip) < end) {                                                   \
             EACH(i, A_COPIES)                                                  \
-                COPY16(&ta[(strip) % A_STAGES][A_TO(i)],                       \
-                       (global const uint4 *)a + A_AT(i, strip));              \
+                COPY_A(&ta[(strip) % A_STAGES][A_TO(i)], i, strip);            \
             EACH(i, NB)                                                        \
                 COPY16(&tb[(strip) % B_STAGES][B_TO(i)], b + B_AT(i, strip));  \
         }                                                                      \
@@ -263,6 +273,7 @@ static inline flight bring(source p, size_t at, int k, int K, bool last)
     BEGIN_A
 #define BRING_STRIP                                                            \
     WAIT(1);                                                                   \
+    SHOW();                                                                    \
     barrier(CLK_LOCAL_MEM_FENCE);                                              \
     SEND(now + AHEAD);                                                         \
     BRING_NEXT_A
@@ -341,6 +352,26 @@ static inline flight bring(source p, size_t at, int k, int K, bool last)
             fb[j])
 #endif
 
+/* ---- products of NVIDIA's sm_90: groups of four sub-groups ----
+ *
+ * wgmma reads both operands from local memory, whose exchanged chunks are its
+ * own layout "64-byte swizzle". Each of FM instructions has 64 rows, 16 of each
+ * sub-group. */
+
+#ifdef WGMMA
+#define MULTIPLY_STRIP                                                         \
+    WGMMA_STRIP(s, ta[now % A_STAGES] + wm * 4, tb[now % B_STAGES] + wn * 4);
+#define SHOW() SHOW_COPIES()
+#define FRAGMENT_ROW(i) (wm + (i)*64 + own % 4 * 16)
+#define OWN_ROW (own / 4 / WN * (FM * 64))
+#define OWN_COLUMN (own / 4 % WN * (FN * NI))
+#else
+#define SHOW()
+#define FRAGMENT_ROW(i) (wm + (i)*MI)
+#define OWN_ROW (own / WN * (FM * MI))
+#define OWN_COLUMN (own % WN * (FN * NI))
+#endif
+
 #if !INTEL_DPAS
 /* Unrolled, only half of the waves fit, and without a unit not all sums. */
 #if (defined(IN_TURN) && KIND == MFMA942) || DOTS
@@ -348,7 +379,12 @@ static inline flight bring(source p, size_t at, int k, int K, bool last)
 #else
 #define EACH_SPAN EACH_FRAGMENT
 #endif
-#define BUFFERS local uint4 ta[A_STAGES][TM * 4], tb[B_STAGES][TN * 4];
+#define BUFFERS                                                                \
+    local uint4 ta[A_STAGES][TM * 4] ALIGNED, tb[B_STAGES][TN * 4] ALIGNED;
+#ifdef WGMMA
+#define ALIGNED __attribute__((aligned(1024)))
+#else
+#define ALIGNED
 #define MULTIPLY_STRIP                                                         \
     EACH_SPAN(kk, STRIP / SPAN)                                                \
     {                                                                          \
@@ -361,6 +397,7 @@ static inline flight bring(source p, size_t at, int k, int K, bool last)
         EACH_FRAGMENT(j, FN)                                                   \
         MMA(s[i][j], (fa[i] + t * AW), (fb[j] + t * BW));                      \
     }
+#endif
 #endif
 
 /* ---- Intel ----
@@ -452,10 +489,113 @@ store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 }
 #define STORE_FRAGMENT(i, j)                                                   \
     EACH_FRAGMENT(e, CW)                                                       \
-    store(c, a, b, bias, scale, residual, m0 + wm + (i)*MI + C_ROW(lane, e),   \
+    store(c, a, b, bias, scale, residual,                                      \
+          m0 + FRAGMENT_ROW(i) + C_ROW(lane, e),                               \
           n0 + wn + (j)*NI + C_COLUMN(lane, e), M, N, ldc, columns, strips,    \
           SUM(i, j, e) SUMS_GIVEN)
-#if defined(EMULATE) || NVIDIA_MMA || AMD_UNIT
+
+/* NVIDIA's fragments have two neighbours of a row in a lane. Four lanes
+ * exchange those of four fragments, so that each has eight of a row. */
+#if NVIDIA_MMA && defined(WIDE_C) && FN % 4 == 0 && !defined(SPLIT)
+static inline float8 wide8_f32(global const float *p, size_t i)
+{
+    return (float8)(*(global const float4 *)(p + i),
+                    *(global const float4 *)(p + i + 4));
+}
+
+static inline float8 wide8_bf16(global const ushort *p, size_t i)
+{
+    const uint4 w = *(global const uint4 *)(p + i);
+
+    return as_float8((uint8)(w.s0 << 16, w.s0 & 0xffff0000u, w.s1 << 16,
+                             w.s1 & 0xffff0000u, w.s2 << 16, w.s2 & 0xffff0000u,
+                             w.s3 << 16, w.s3 & 0xffff0000u));
+}
+
+static inline float8 wide8_f16(global const ushort *p, size_t i)
+{
+    const uint4 w = *(global const uint4 *)(p + i);
+
+    return vload_half8(0, (const half *)&w);
+}
+
+static inline void put8_f32(global float *p, float8 v)
+{
+    *(global float4 *)p = v.lo;
+    *(global float4 *)(p + 4) = v.hi;
+}
+
+#if TYPE != INT8
+static inline void put8_16(global ushort *p, float8 v)
+{
+    *(global uint4 *)p = (uint4)(pair(v.s0, v.s1), pair(v.s2, v.s3),
+                                 pair(v.s4, v.s5), pair(v.s6, v.s7));
+}
+#define put8_bf16 put8_16
+#define put8_f16 put8_16
+#endif
+
+/* Stores C[m,n] to C[m,n+7]. */
+static inline void
+store8(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
+       global const float *restrict bias, global const float *restrict scale,
+       global const VT_TYPE(RST) * residual, int m, int n, int M, int N,
+       int ldc, int columns, int strips, float8 v)
+{
+    const size_t at = (size_t)m * ldc + n;
+    const int col = n;
+
+    if (m >= M || n >= N)
+        return;
+#if TYPE == INT8
+    v = convert_float8(as_int8(v));
+    v *= ((global const float *)(a + (size_t)M * strips * 4))[m];
+    v *= wide8_f32((global const float *)(b + (size_t)columns * strips * 4), n);
+#endif
+    VT_ADD_BIAS(wide8_f32);
+    v = vt_act(v, ACT);
+    VT_MUL_SCALE(wide8_f32);
+    VT_ADD_RESIDUAL(VT_JOIN(wide8_, RST));
+    VT_JOIN(put8_, CT)(c + at, v);
+}
+#if TYPE == INT8
+#define SUM_BITS as_float
+#else
+#define SUM_BITS
+#endif
+/* A lane with the mask's bit gives p for the other's q; the other, q. */
+#define EXCHANGE(p, q, mask)                                                   \
+    do {                                                                       \
+        const bool up = lane & (mask);                                         \
+        const float got = FROM_LANE(up ? p : q, mask);                         \
+                                                                               \
+        p = up ? got : p;                                                      \
+        q = up ? q : got;                                                      \
+    } while (0)
+#define TURN4(t)                                                               \
+    EXCHANGE((t)[0], (t)[1], 1);                                               \
+    EXCHANGE((t)[2], (t)[3], 1);                                               \
+    EXCHANGE((t)[0], (t)[2], 2);                                               \
+    EXCHANGE((t)[1], (t)[3], 2)
+#define STORE_TILE                                                             \
+    EACH_FRAGMENT(i, FM)                                                       \
+    EACH_FRAGMENT(e, CW / 2)                                                   \
+    EACH_FRAGMENT(j, FN / 4)                                                   \
+    {                                                                          \
+        float t[4], u[4];                                                      \
+                                                                               \
+        EACH(q, 4) {                                                           \
+            t[q] = SUM_BITS(SUM(i, j * 4 + q, 2 * e));                         \
+            u[q] = SUM_BITS(SUM(i, j * 4 + q, 2 * e + 1));                     \
+        }                                                                      \
+        TURN4(t);                                                              \
+        TURN4(u);                                                              \
+        store8(c, a, b, bias, scale, residual,                                 \
+               m0 + FRAGMENT_ROW(i) + C_ROW(lane, 2 * e),                      \
+               n0 + wn + (j * 4 + lane % 4) * NI, M, N, ldc, columns, strips,  \
+               (float8)(t[0], u[0], t[1], u[1], t[2], u[2], t[3], u[3]));      \
+    }
+#elif defined(EMULATE) || NVIDIA_MMA || AMD_UNIT
 #define STORE_TILE                                                             \
     EACH_FRAGMENT(i, FM)                                                       \
     EACH_FRAGMENT(j, FN)                                                       \
@@ -501,7 +641,7 @@ gemm_mma(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     const int lid = get_local_id(0), lane = lid % LANES;
     const int m0 = vt_group(0) * TM, n0 = vt_group(1) * TN;
     const int own = ALL_LANES_HAVE(lid / LANES);
-    const int wm = own / WN * (FM * MI), wn = own % WN * (FN * NI);
+    const int wm = OWN_ROW, wn = OWN_COLUMN;
     const int strips = (K + TERMS - 1) / TERMS;
     const int from = FROM, end = END;
     sum s[FM][FN][CW] __attribute__((aligned(64)));

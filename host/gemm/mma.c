@@ -23,6 +23,7 @@
 
 #include <stdio.h>
 
+/* The weights are padded to whole tiles. */
 enum { COLUMNS = 128, STRIP = 64 /* bytes of k */ };
 
 static int columns(const vt_gemm_desc *d)
@@ -88,8 +89,9 @@ static long enough(long units, const vt_mma_kind *k)
 typedef struct cut {
     const vt_mma_kind *kind;
     vt_mma_shape shape;
-    int terms; /* of a part of K; K: all of it */
-    int parts; /* with their own work-groups */
+    int terms;   /* of a part of K; K: all of it */
+    int parts;   /* with their own work-groups */
+    bool groups; /* by wgmma */
 } cut;
 
 /* A gradient of weights: work-groups for two to four rounds of all processors,
@@ -126,12 +128,17 @@ static cut divide(const vt_dev *dev, const vt_told *t)
     }
     /* two work-groups of small tiles for a processor */
     c.terms = vt_part_terms(t, one < units ? 2 * units / one : 1, VT_PARTS);
-    c.shape =
-        c.terms < d->K && d->type != VT_I8 && k->parts.wm ? k->parts : k->large;
-    if (t->unit.emulated || tiles(k, c.shape, rows, d->N) < enough(units, k))
+    c.shape = t->unit.groups                                      ? k->groups
+              : c.terms < d->K && d->type != VT_I8 && k->parts.wm ? k->parts
+                                                                  : k->large;
+    if ((t->unit.emulated && !t->unit.groups) ||
+        tiles(k, c.shape, rows, d->N) < enough(units, k))
         c.shape = least;
     if (tiles(k, least, rows, d->N) < units)
         c.parts = vt_divide_up(d->K, c.terms);
+    c.groups = t->unit.groups && c.shape.fn == k->groups.fn;
+    if (c.groups && c.parts == 1)
+        c.terms = d->K;
     return c;
 }
 
@@ -300,6 +307,21 @@ static bool wide_rows(const vt_gemm *g, const operands *o)
            o->lda % (same ? 8 : 4) == 0 && vt_buf_aligned(o->a, 16);
 }
 
+/* May 16 bytes of a row of C, and what is added to it, be stored at once? */
+static bool wide_result(const vt_gemm *g, const cut *c)
+{
+    const vt_gemm_desc *d = &g->t.d;
+    const vt_buf *const all[] = {g->bufs.c, g->bufs.bias, g->bufs.scale,
+                                 g->bufs.residual};
+    bool aligned = vt_mma_nvidia(g->t.unit.kind) && c->shape.fn % 4 == 0 &&
+                   c->parts == 1 && d->N % 8 == 0 && d->ldc % 8 == 0 &&
+                   (d->type != VT_I8 || d->out == VT_F32);
+
+    for (size_t i = 0; i < VT_COUNT(all); i++)
+        aligned = aligned && (!all[i] || vt_buf_aligned(all[i], 16));
+    return aligned;
+}
+
 static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
 {
     const vt_gemm_desc *d = &g->t.d;
@@ -317,10 +339,12 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
                  c->terms / (STRIP / (int)vt_dtype_size(d->type)),
                  c->parts > 1 ? " -DSPLIT" : "");
     snprintf(defines, sizeof defines,
-             "-DKIND=%d%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s",
-             g->t.unit.kind, vt_mma_flags(g->t.unit), s.wm, s.wn, s.fm, s.fn,
+             "-DKIND=%d%s%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s%s",
+             g->t.unit.kind, vt_mma_flags(g->t.unit),
+             c->groups ? " -DWGMMA" : "", s.wm, s.wn, s.fm, s.fn,
              vt_dtype_name(o.stored), o.stored == d->type ? " -DSAME_A" : "",
-             wide_rows(g, &o) ? " -DWIDE_A" : "", parts, common);
+             wide_rows(g, &o) ? " -DWIDE_A" : "",
+             wide_result(g, c) ? " -DWIDE_C" : "", parts, common);
     VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma", "gemm_mma", defines));
     VT_TRY(vt_gemm_operands(*k, g, o.a, o.b, v, VT_COUNT(v)));
     if (c->parts > 1) {
@@ -359,12 +383,48 @@ static vitcl_status bind(vt_gemm *g)
     if (parts > 1)
         snprintf(text, sizeof text, ", %d parts%s", parts,
                  c.parts > 1 ? " at once" : "");
-    snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s%s", c.kind->name,
-             high(c.kind, c.shape), wide(c.kind, c.shape),
-             vt_dtype_name(d->type), g->t.unit.emulated ? ", emulated" : "",
-             text);
+    snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s%s",
+             c.groups ? "wgmma" : c.kind->name, high(c.kind, c.shape),
+             wide(c.kind, c.shape), vt_dtype_name(d->type),
+             g->t.unit.emulated ? ", emulated" : "", text);
 done:
     return st;
+}
+
+/* KW of cl/common_units.cl: words of k of an instruction. */
+static int deep(int kind, vt_dtype type)
+{
+    const bool bytes = type == VT_I8;
+
+    if (vt_mma_nvidia(kind) || vt_mma_intel(kind))
+        return 8;
+    if (kind == VT_MMA_WMMA11 || kind == VT_MMA_WMMA12)
+        return bytes ? 4 : 8;
+    return bytes && kind == VT_MMA_MFMA90A ? 2 : 4;
+}
+
+/* FM * FN instructions in flight; a strip of wgmma has two of 64 rows. */
+static vitcl_status peak(vt_kernel **out, double *flops, vt_dev *dev,
+                         const vt_told *t)
+{
+    enum { PEAK_ITEMS = 256, FM = 2, FN = 4 };
+    const vt_mma_kind *k = &vt_mma_kinds[t->unit.kind];
+    const int words = t->d.type == VT_I8 ? 4 : 2; /* terms of one */
+    char defines[96];
+
+    if (t->unit.emulated || k->lanes >= PEAK_ITEMS ||
+        vt_dev_group_max(dev) < PEAK_ITEMS)
+        return VITCL_OK;
+    *flops = 2.0 * FM * FN * k->rows * k->columns * words / k->lanes *
+             deep(t->unit.kind, t->d.type);
+    if (t->unit.groups)
+        *flops = 2.0 * 64 * wide(k, k->groups) * 16 * words / 128;
+    snprintf(defines, sizeof defines, "-DKIND=%d%s%s -DTYPE=%d -DFM=%d -DFN=%d",
+             t->unit.kind, vt_mma_flags(t->unit),
+             t->unit.groups ? " -DWGMMA" : "", vt_type_number(t->d.type),
+             t->unit.groups ? k->groups.fm : FM,
+             t->unit.groups ? k->groups.fn : FN);
+    return vt_kernel_new(out, dev, "peak_mma", "peak_mma", defines);
 }
 
 const vt_form vt_form_mma = {.provider = "native",
@@ -378,4 +438,5 @@ const vt_form vt_form_mma = {.provider = "native",
                              .pack = pack,
                              .temp_bytes = temp_bytes,
                              .bind = bind,
-                             .free = vt_mma_free_operands};
+                             .free = vt_mma_free_operands,
+                             .peak = peak};

@@ -167,7 +167,7 @@ static vitcl_status part_of(cl_mem *out, vt_buf *root, cl_buffer_region region)
                         region.size, region.origin);
         goto done;
     }
-    root->part[root->parts++] = (vt_part){region, mem};
+    root->part[root->parts++] = (vt_sub_buffer){region, mem};
     *out = mem;
 done:
     pthread_mutex_unlock(&parting);

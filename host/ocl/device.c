@@ -252,6 +252,14 @@ bool vt_dev_reports(const vt_dev *dev, const char *extension)
     return yes;
 }
 
+unsigned vt_dev_number(const vt_dev *dev, unsigned what)
+{
+    cl_uint n = 0;
+
+    return clGetDeviceInfo(dev->id, what, sizeof n, &n, NULL) == CL_SUCCESS ? n
+                                                                            : 0;
+}
+
 int vt_dev_vector(const vt_dev *dev)
 {
     return dev->vector;

@@ -52,10 +52,10 @@ struct vt_queue {
 };
 
 /* A sub-buffer. */
-typedef struct vt_part {
+typedef struct vt_sub_buffer {
     cl_buffer_region region;
     cl_mem mem;
-} vt_part;
+} vt_sub_buffer;
 
 struct vt_buf {
     atomic_int refs;
@@ -63,7 +63,7 @@ struct vt_buf {
     cl_mem mem;           /* of a view: one of the parent's parts */
     size_t bytes, offset; /* offset: in parent */
     vt_buf *parent;       /* of a view; never a view itself */
-    vt_part *part;        /* what views have seen so far */
+    vt_sub_buffer *part;  /* what views have seen so far */
     size_t parts, cap_parts;
     void *pages; /* its memory, if it is our own */
 };

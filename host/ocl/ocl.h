@@ -72,6 +72,8 @@ vt_class vt_dev_class(const vt_dev *dev);
 bool vt_dev_is_processor(const vt_dev *dev);
 /* Does it report this extension? */
 bool vt_dev_reports(const vt_dev *dev, const char *extension);
+/* A number of clGetDeviceInfo(); 0: the driver does not know it. */
+unsigned vt_dev_number(const vt_dev *dev, unsigned what);
 /* The best number of float32 lanes per vector: 4, 8 or 16. */
 int vt_dev_vector(const vt_dev *dev);
 /* A CPU's work-item computes this many neighbouring elements of a row: PER * V

@@ -75,14 +75,20 @@ static vitcl_status build(cl_program *out, vt_dev *dev, vt_program *p)
     vt_watch_one(dev, 1, 0);
     e = clBuildProgram(program, 1, &dev->id, r.options, NULL, NULL);
     if (e == CL_SUCCESS) {
-        atomic_fetch_add(&dev->programs_built, 1);
-        vt_cache_save(dev, &r.key, program); /* may compile, too */
+        if (vt_program_hides(p->defines))
+            st = vt_program_assemble(&program, dev);
+        if (st == VITCL_OK) {
+            atomic_fetch_add(&dev->programs_built, 1);
+            vt_cache_save(dev, &r.key, program); /* may compile, too */
+        }
     }
     vt_watch_one(dev, 0, 1);
     if (e != CL_SUCCESS) {
         st = build_error(dev, program, e, p->file, p->defines);
         goto done;
     }
+    if (st != VITCL_OK)
+        goto done;
     how = "built";
 built:
     vt_log("kernel %s [%s]: %s in %.0f ms", p->name, p->defines, how,

@@ -54,6 +54,12 @@ void vt_inputs_free(vt_inputs *r);
 /* The driver's program of both texts, not built. */
 cl_program vt_inputs_program(const vt_inputs *r, const vt_dev *dev, cl_int *e);
 
+/* ---- assemble.c ---- */
+/* Does a program with these defines hide instructions of NVIDIA's sm_90a? */
+bool vt_program_hides(const char *defines);
+/* The built program, with them. */
+vitcl_status vt_program_assemble(cl_program *program, vt_dev *dev);
+
 /* ---- join.c ---- */
 /* Loads the joint program that has this one, once a device. False: there is
  * none. */

@@ -65,8 +65,10 @@ bool vt_product_tell(vt_told *t, vt_dev *dev, const vt_form *f,
     if (f->asks == VT_ASKS_DOT && d->type != VT_F32)
         t->dot = vt_dot_ask(dev, d->type);
     else if (f->asks == VT_ASKS_UNIT)
-        t->unit =
-            d->b_packed ? vt_mma_ask(dev, d->type) : vt_mma_ask_training(dev);
+        t->unit = vt_mma_ask_groups(dev,
+                                    d->b_packed ? vt_mma_ask(dev, d->type)
+                                                : vt_mma_ask_training(dev),
+                                    d->type);
     if (f->takes && !f->takes(dev, t))
         return false;
     tell_parameters(t, dev, f);

@@ -12,6 +12,9 @@ vitcl_status vt_trial_dot(const char **verdict, vt_dev *dev,
 /* Is a matrix unit's product "right" or "wrong"? The device is for trials. */
 vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
                            const char *instruction, vt_dtype type);
+/* The same of large tiles by wgmma. */
+vitcl_status vt_trial_groups(const char **verdict, vt_dev *dev, vt_mma_choice c,
+                             vt_dtype type);
 /* The same of a training's three products in bf16. */
 vitcl_status vt_trial_training(const char **verdict, vt_dev *dev,
                                vt_mma_choice c);

@@ -4,6 +4,7 @@
  *
  *   form DEVICE NAME DRIVER INSTRUCTION  "faster", "slower" or "wrong"
  *   unit DEVICE NAME DRIVER INSTRUCTION TYPE    "right" or "wrong"
+ *   groups DEVICE NAME DRIVER INSTRUCTION TYPE    the same, of wgmma
  *   attention DEVICE NAME DRIVER INSTRUCTION TYPE    the same, or "slower"
  *   gradient DEVICE NAME DRIVER INSTRUCTION TYPE    as attention, bf16
  *   training DEVICE NAME DRIVER INSTRUCTION TYPE    "right" or "wrong", bf16
@@ -91,6 +92,13 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
         VT_TRY(open_same(&dev, words + 1));
         VT_TRY(
             vt_trial_unit(&word, dev, words[4], vt_precision_type(precision)));
+        snprintf(answer, size, "%s", word);
+    } else if (n == 6 && strcmp(words[0], "groups") == 0 &&
+               vt_precision_parse(&precision, words[5])) {
+        VT_TRY(open_same(&dev, words + 1));
+        VT_TRY(vt_trial_groups(&word, dev,
+                               (vt_mma_choice){.kind = vt_mma_named(words[4])},
+                               vt_precision_type(precision)));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "attention") == 0 &&
                vt_precision_parse(&precision, words[5])) {

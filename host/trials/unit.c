@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { M = 300, N = 280, K = 230 }; /* past the edges of tiles */
+/* past the edges of tiles; LARGEST: the lower side of a large one */
+enum { M = 300, N = 280, K = 230, LARGEST = 128 };
 enum { TOP = 127 };
 enum { LONG = 530 }; /* terms that become parts */
 
@@ -51,26 +52,30 @@ done:
     return st;
 }
 
+/* Of many rows every seventh is checked, and the last one: so is each row of a
+ * tile, in some tile. */
 static bool right(vt_timed *t, const vt_gemm_desc *d, const float *a,
                   const float *b)
 {
+    const int step = d->M > M ? 7 : 1;
     float *c = NULL;
-    bool yes = VT_NEW(&c, (size_t)M * N) == VITCL_OK &&
+    bool yes = VT_NEW(&c, (size_t)d->M * N) == VITCL_OK &&
                vt_timed_read(c, t) == VITCL_OK;
 
-    for (int i = 0; yes && i < M * N; i++) {
-        int want = 0;
+    for (int m = (d->M - 1) % step; yes && m < d->M; m += step)
+        for (int n = 0; yes && n < N; n++) {
+            int want = 0;
 
-        for (int k = 0; k < d->K; k++)
-            want += (int)a[place(i / N, k, M, d->K, d->trans_a)] *
-                    (int)b[place(i % N, k, N, d->K, d->trans_b)];
-        yes = c[i] == (float)want;
-    }
+            for (int k = 0; k < d->K; k++)
+                want += (int)a[place(m, k, d->M, d->K, d->trans_a)] *
+                        (int)b[place(n, k, N, d->K, d->trans_b)];
+            yes = c[(size_t)m * N + (size_t)n] == (float)want;
+        }
     free(c);
     return yes;
 }
 
-/* Is this product of M x N by the instruction, and right? */
+/* Is this product by the instruction, and right? */
 static vitcl_status try_product(bool *yes, vt_dev *dev, const vt_gemm_desc *d,
                                 const char *instruction)
 {
@@ -78,7 +83,7 @@ static vitcl_status try_product(bool *yes, vt_dev *dev, const vt_gemm_desc *d,
     float *a = NULL, *b = NULL;
     vitcl_status st;
 
-    VT_TRY(matrix(&a, M, d->K, d->trans_a, 0));
+    VT_TRY(matrix(&a, d->M, d->K, d->trans_a, 0));
     VT_TRY(matrix(&b, N, d->K, d->trans_b, 0x5a5a0000u));
     VT_TRY(vt_product_timed(&t, dev, "native", d, a, b));
     if (d->accumulate) /* to NaN */
@@ -93,28 +98,63 @@ done:
     return st;
 }
 
-static vt_gemm_desc product(const vt_dev *dev, vt_dtype type, int terms)
+static vt_gemm_desc product(const vt_dev *dev, vt_dtype type, int rows,
+                            int terms)
 {
-    vt_gemm_desc d = vt_timed_desc(dev, type, M, N, terms);
+    vt_gemm_desc d = vt_timed_desc(dev, type, rows, N, terms);
 
     d.device_class = VT_CLASS_GPU;
     return d;
 }
 
+/* For more large tiles than the device has processors. */
+static int most_rows(const vt_dev *dev)
+{
+    const int units = (int)VT_MIN(vt_dev_info(dev)->compute_units, 1000u);
+
+    return M + (units / (N / LARGEST + 1) + 1) * LARGEST;
+}
+
+/* In all tiles that a plan may use: small and large ones, and those of parts of
+ * K, side by side and in turn. */
 vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
                            const char *instruction, vt_dtype type)
 {
-    const vt_gemm_desc d = product(dev, type, K);
-    const int kind = vt_mma_named(instruction);
-    bool yes = false;
+    const int kind = vt_mma_named(instruction), many = most_rows(dev);
+    const struct {
+        int rows, terms;
+    } sizes[] = {{M, K}, {many, K}, {M, LONG}, {many, LONG}};
+    bool yes = true;
     vitcl_status st;
 
     if (kind == VT_MMA_NONE ||
         (type != VT_F16 && type != VT_BF16 && type != VT_I8))
         return vt_fail(VITCL_EINVAL, "unknown instruction \"%.20s\"",
                        instruction);
-    vt_mma_use(dev, type, kind);
-    VT_TRY(try_product(&yes, dev, &d, instruction));
+    vt_mma_use(dev, type, kind, false);
+    for (size_t i = 0; yes && i < VT_COUNT(sizes); i++) {
+        const vt_gemm_desc d =
+            product(dev, type, sizes[i].rows, sizes[i].terms);
+
+        VT_TRY(try_product(&yes, dev, &d, instruction));
+    }
+    *verdict = yes ? "right" : "wrong";
+done:
+    return st;
+}
+
+vitcl_status vt_trial_groups(const char **verdict, vt_dev *dev, vt_mma_choice c,
+                             vt_dtype type)
+{
+    vt_gemm_desc d = product(dev, type, most_rows(dev), LONG);
+    bool yes = false;
+    vitcl_status st;
+
+    if (!vt_mma_kinds[c.kind].groups.wm)
+        return vt_fail(VITCL_EINVAL, "this unit has no groups of sub-groups");
+    if (!c.emulated)
+        vt_mma_use(dev, type, c.kind, true);
+    VT_TRY(try_product(&yes, dev, &d, "wgmma"));
     *verdict = yes ? "right" : "wrong";
 done:
     return st;
@@ -123,7 +163,7 @@ done:
 vitcl_status vt_trial_training(const char **verdict, vt_dev *dev,
                                vt_mma_choice c)
 {
-    vt_gemm_desc y = product(dev, VT_BF16, K), dx, dw;
+    vt_gemm_desc y = product(dev, VT_BF16, M, K), dx, dw;
     const vt_gemm_desc *const all[] = {&y, &dx, &dw};
     bool yes = true;
     vitcl_status st = VITCL_OK;
@@ -131,10 +171,10 @@ vitcl_status vt_trial_training(const char **verdict, vt_dev *dev,
     if (c.kind == VT_MMA_NONE || !vt_mma_kinds[c.kind].bf16)
         return vt_fail(VITCL_EINVAL, "trainings have no such instruction");
     if (!c.emulated)
-        vt_mma_use(dev, VT_BF16, c.kind);
+        vt_mma_use(dev, VT_BF16, c.kind, false);
     y.b_packed = false;
     dx = y, dx.trans_b = true, dx.ldb = N;
-    dw = product(dev, VT_BF16, LONG), dw.b_packed = false;
+    dw = product(dev, VT_BF16, M, LONG), dw.b_packed = false;
     dw.trans_a = dw.trans_b = dw.accumulate = true;
     dw.lda = M, dw.ldb = N;
     for (size_t i = 0; yes && i < VT_COUNT(all); i++)

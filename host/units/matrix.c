@@ -6,6 +6,8 @@
  * those of matrix units before others, the first that its compiler accepts and
  * that multiplies right is used (ask.c).
  *
+ * On sm_90 wgmma multiplies large tiles, after a trial of its own.
+ *
  * VITCL_MMA=off: none. NAME: this one, without a trial. emulate, or
  * emulate-NAME: the same kernel with the instruction in plain OpenCL C, on any
  * device, to test it.
@@ -19,6 +21,7 @@
 #include <string.h>
 
 #define EMULATE "emulate"
+#define WGMMA "wgmma" /* in large tiles; others are mma16's */
 #define NVIDIA "cl_nv_device_attribute_query"
 #define AMD "cl_amd_device_attribute_query"
 #define INTEL "cl_intel_subgroup_matrix_multiply_accumulate"
@@ -40,6 +43,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
                    .small = {2, 4, 2, 2},
                    .tiny = {1, 2, 2, 2},
                    .parts = {2, 4, 4, 4},
+                   .groups = {4, 1, 1, 16},
                    .heads = 128,
                    .twice = 96,
                    .gradients = 96},
@@ -179,6 +183,11 @@ bool vt_mma_intel(int kind)
     return kind >= VT_MMA_DPAS8 && kind < VT_MMA_DOT8;
 }
 
+bool vt_mma_is_unit(vt_mma_choice c)
+{
+    return c.kind > VT_MMA_NONE && c.kind < VT_MMA_DOT8 && !c.emulated;
+}
+
 int vt_mma_together(vt_mma_choice c)
 {
     return vt_mma_intel(c.kind) ? vt_mma_kinds[c.kind].columns : 0;
@@ -212,7 +221,9 @@ static bool forced(vt_mma_choice *out, vt_dtype type)
     if (strcmp(word, EMULATE) == 0) {
         *out = (vt_mma_choice){.kind = VT_MMA_16, .emulated = true};
     } else {
-        out->kind = by_name(instruction(&emulated, word), type);
+        word = instruction(&emulated, word);
+        out->groups = strcmp(word, WGMMA) == 0;
+        out->kind = out->groups ? VT_MMA_16 : by_name(word, type);
         out->emulated = emulated && out->kind > 0;
     }
     return true;
@@ -227,14 +238,15 @@ vitcl_status vt_mma_setting(void)
     if (!word || !*word || strcmp(word, "off") == 0 ||
         strcmp(word, EMULATE) == 0)
         return VITCL_OK;
-    if (vt_mma_named(instruction(&emulated, word)) != VT_MMA_NONE)
+    if (vt_mma_named(instruction(&emulated, word)) != VT_MMA_NONE ||
+        strcmp(instruction(&emulated, word), WGMMA) == 0)
         return VITCL_OK;
     for (int kind = 1; kind < VT_MMA_KINDS; kind++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
                  kind > 1 ? ", " : "", vt_mma_kinds[kind].name);
     return vt_fail(VITCL_EINVAL,
                    "VITCL_MMA is \"%.40s\"; it can be off, emulate, "
-                   "emulate-NAME, or NAME: %s",
+                   "emulate-NAME, or NAME: %s, " WGMMA,
                    word, names);
 }
 
@@ -263,6 +275,9 @@ static const struct {
                          "training",
                          {"gemm_mma", "gemm_mma_pack", "gemm_mma_turn",
                           "gemm_sum"}},
+    [VT_MMA_GROUPS] = {"groups",
+                       WGMMA,
+                       {"gemm_mma", "gemm_mma_pack", "gemm_sum"}},
 };
 
 static const char *word(vt_dtype type)
@@ -346,12 +361,31 @@ vt_mma_choice vt_mma_ask_training(vt_dev *dev)
     return ask_more(dev, VT_MMA_TRAINING, VT_BF16);
 }
 
-void vt_mma_use(vt_dev *dev, vt_dtype type, int kind)
+/* sm_90 alone: CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV and _MINOR_NV. */
+static bool may_have_groups(const vt_dev *dev)
+{
+    return vt_dev_reports(dev, NVIDIA) && vt_dev_number(dev, 0x4000) == 9 &&
+           vt_dev_number(dev, 0x4001) == 0;
+}
+
+vt_mma_choice vt_mma_ask_groups(vt_dev *dev, vt_mma_choice c, vt_dtype type)
+{
+    vt_mma_choice f;
+
+    if (c.kind != VT_MMA_16 || c.emulated || forced(&f, type))
+        return c;
+    c.groups = ask(dev, VT_MMA_GROUPS, type, &c.kind,
+                   may_have_groups(dev) ? 1 : 0) != VT_MMA_NONE;
+    return c;
+}
+
+void vt_mma_use(vt_dev *dev, vt_dtype type, int kind, bool groups)
 {
     vt_units *u = vt_units_of(dev);
     const int t = vt_type_number(type);
 
     vt_ask_use(&u->matrix[VT_MMA_PRODUCT][t], dev, kind);
+    vt_ask_use(&u->matrix[VT_MMA_GROUPS][t], dev, groups ? kind : VT_MMA_NONE);
     if (type == VT_BF16)
         vt_ask_use(&u->matrix[VT_MMA_TRAINING][t], dev, kind);
 }

@@ -37,6 +37,7 @@ typedef struct vt_mma_kind {
     int rows, columns, lanes;        /* of an instruction */
     vt_mma_shape large, small, tiny; /* 128 or 64 rows; tiny for EMULATE */
     vt_mma_shape parts;              /* for all parts of K in turn; 0: large */
+    vt_mma_shape groups;             /* for wgmma; 0: there is none */
     int heads;                       /* the widest ones of attention */
     int twice;     /* the widest ones of which a sub-group has two fragments of
                     * queries; 0: it has one */
@@ -47,6 +48,7 @@ extern const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS];
 typedef struct vt_mma_choice {
     int kind;
     bool emulated; /* computed in plain OpenCL C */
+    bool groups;   /* large tiles by NVIDIA's wgmma, of four sub-groups */
 } vt_mma_choice;
 
 /* VITCL_EINVAL unless VITCL_MMA is one of its words. */
@@ -61,16 +63,21 @@ vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type);
 vt_mma_choice vt_mma_ask_gradient(vt_dev *dev);
 /* The same for the products of a training's linear layers, in bf16. */
 vt_mma_choice vt_mma_ask_training(vt_dev *dev);
+/* The same unit with .groups, if its large tiles are right by wgmma. */
+vt_mma_choice vt_mma_ask_groups(vt_dev *dev, vt_mma_choice c, vt_dtype type);
 /* What is tried of a unit; all but its products only after these. */
 typedef enum {
     VT_MMA_PRODUCT,
     VT_MMA_ATTENTION,
     VT_MMA_GRADIENT,
     VT_MMA_TRAINING,
+    VT_MMA_GROUPS,
     VT_MMA_TRIALS
 } vt_mma_trial;
 /* Under which its verdict is kept. */
 vt_subject vt_mma_subject(vt_mma_trial trial, vt_dtype type);
+/* Does a matrix unit multiply, and not something that stands for it? */
+bool vt_mma_is_unit(vt_mma_choice c);
 /* Is it one of Intel's? */
 bool vt_mma_intel(int kind);
 /* Is it one of NVIDIA's? */
@@ -82,7 +89,7 @@ int vt_mma_together(vt_mma_choice c);
 const char *vt_mma_flags(vt_mma_choice c);
 /* The kind of that name; VT_MMA_NONE if there is none. */
 int vt_mma_named(const char *instruction);
-/* From now on this kind, without a trial: for a trial. */
-void vt_mma_use(vt_dev *dev, vt_dtype type, int kind);
+/* From now on this kind, without a trial: for a trial. groups: with wgmma. */
+void vt_mma_use(vt_dev *dev, vt_dtype type, int kind, bool groups);
 
 #endif

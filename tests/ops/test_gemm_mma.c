@@ -203,6 +203,60 @@ Test(gemm_mma, emulated)
             try_kind(tries[i].kind, tries[i].type);
 }
 
+/* ---- NVIDIA's groups of sub-groups ---- */
+
+static int differing(const float *c, const vt_gemm_desc *d, const operands *o)
+{
+    int wrong = 0;
+
+    for (int m = 0; m < d->M; m++)
+        for (int n = 0; n < d->N; n++) {
+            const double want = expected(d, o, m, n);
+
+            wrong += !(fabs((double)c[m * d->ldc + n] - want) <=
+                       4e-7 * fabs(want) + 1e-3);
+        }
+    return wrong;
+}
+
+/* In rows that may be read and stored 16 bytes at a time, and in others. */
+Test(gemm_mma, wgmma)
+{
+    const char *verdict = "";
+
+    for (int odd = 0; odd < (vt_test_tiny() ? 1 : 2); odd++)
+        for (int type = VT_F16; type <= (odd ? VT_F16 : VT_I8); type++) {
+            vt_gemm_desc d = all;
+            operands o = {.a = NULL};
+            size_t n;
+
+            d.batch = 1, d.M = 150, d.N = 136 + odd, d.K = 136 + odd;
+            d.lda = d.ldb = d.K, d.ldc = d.N, d.type = (vt_dtype)type;
+            n = (size_t)(d.M * d.ldc) + GUARD;
+            o = (operands){.a = numbers(d.M, d.K, d.lda),
+                           .b = numbers(d.N, d.K, d.K),
+                           .bias = numbers(1, d.N, d.N),
+                           .scale = numbers(1, d.N, d.N),
+                           .residual = numbers(d.M, d.N, d.ldc),
+                           .c = malloc(n * sizeof(float))};
+            vt_test_emulate("wgmma");
+            multiply(&d, &o, 0, "wgmma");
+            cr_expect_eq(differing(o.c, &d, &o), 0, "%s, odd %d: %d are wrong",
+                         vt_dtype_name(d.type), odd, differing(o.c, &d, &o));
+            unsetenv("VITCL_MMA");
+            free(o.a), free(o.b), free(o.bias), free(o.scale);
+            free(o.residual), free(o.c);
+        }
+    if (vt_test_tiny())
+        return;
+    vt_test_emulate("wgmma");
+    OK(vt_trial_groups(&verdict, vt_test_device(),
+                       (vt_mma_choice){VT_MMA_16, .emulated = true}, VT_F16));
+    vt_test_sources(vt_mma_subject(VT_MMA_GROUPS, VT_F16));
+    cr_expect_str_eq(verdict, "right");
+    unsetenv("VITCL_MMA");
+}
+
 /* ---- without a matrix unit ---- */
 
 /* Without an epilogue, in this type alone. */

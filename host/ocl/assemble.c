@@ -1,0 +1,101 @@
+/*
+ * assemble.c - instructions that a driver's compiler does not know, but its
+ * assembler does.
+ *
+ * NVIDIA's driver compiles OpenCL C for sm_90, and takes PTX for sm_90a as a
+ * program's binary: that target alone has wgmma (cl/common_units.cl). So a
+ * kernel has these instructions as comments of PTX, which the compiler leaves
+ * where they stand, with the names of registers; here they become instructions,
+ * and the driver assembles the text once more.
+ */
+#include "ocl/objects.h"
+#include "ocl/program.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+#define HIDDEN "//90a "
+#define TARGET ".target sm_90"
+
+bool vt_program_hides(const char *defines)
+{
+    return strstr(defines, "-DWGMMA") != NULL &&
+           strstr(defines, "-DEMULATE") == NULL;
+}
+
+/* The binary of a program; it ends with a zero. */
+static vitcl_status text_of(char **out, vt_dev *dev, cl_program program)
+{
+    char *text = NULL;
+    size_t size = 0;
+    cl_int e;
+    vitcl_status st = VITCL_OK;
+
+    e = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size,
+                         NULL);
+    if (e == CL_SUCCESS) {
+        VT_TRY(vt_new(&text, size + 1, 1));
+        e = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof text, &text,
+                             NULL);
+    }
+    if (e != CL_SUCCESS)
+        VT_TRY(vt_cl_fail(dev, e, "the driver does not give its PTX"));
+    *out = text, text = NULL;
+done:
+    free(text);
+    return st;
+}
+
+/* The same with what was hidden; *out is as long as text at most, and "a". */
+static vitcl_status shown(char **out, const char *text)
+{
+    const char *target = strstr(text, TARGET), *from = text;
+    const size_t n = strlen(HIDDEN);
+    vitcl_status st;
+
+    if (!target || target[strlen(TARGET)] == 'a')
+        return vt_fail(VITCL_EUNSUPPORTED, "the driver's PTX is not of sm_90");
+    VT_TRY(vt_new(out, strlen(text) + 2, 1));
+    for (char *to = *out; *from;) {
+        if (strncmp(from, HIDDEN, n) == 0)
+            from += n;
+        *to++ = *from++;
+        if (from == target + strlen(TARGET))
+            *to++ = 'a';
+        *to = '\0';
+    }
+done:
+    return st;
+}
+
+vitcl_status vt_program_assemble(cl_program *program, vt_dev *dev)
+{
+    char *text = NULL, *full = NULL;
+    const unsigned char *binary;
+    cl_program made = NULL;
+    cl_int e, status = CL_SUCCESS;
+    size_t size;
+    vitcl_status st;
+
+    VT_TRY(text_of(&text, dev, *program));
+    VT_TRY(shown(&full, text));
+    size = strlen(full) + 1;
+    binary = (const unsigned char *)full;
+    made = clCreateProgramWithBinary(dev->context, 1, &dev->id, &size, &binary,
+                                     &status, &e);
+    if (made && e == CL_SUCCESS)
+        e = status != CL_SUCCESS
+                ? status
+                : clBuildProgram(made, 1, &dev->id, "", NULL, NULL);
+    if (e != CL_SUCCESS)
+        VT_TRY(vt_cl_fail(dev, e, "the driver does not assemble sm_90a"));
+    clReleaseProgram(*program);
+    *program = made, made = NULL;
+done:
+    if (made)
+        clReleaseProgram(made);
+    free(text);
+    free(full);
+    return st;
+}
