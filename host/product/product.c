@@ -91,7 +91,8 @@ static const vt_form *form_of(vt_told *t, vt_dev *dev, const char *provider,
 }
 
 /* The forms to choose from: plain ones only in 16 bits, where there may be no
- * other. temp: the most that one needs. */
+ * other; none beside a matrix unit, which has several times the rate. temp: the
+ * most that one needs. */
 static int rivals(const vt_form *forms[VT_FORMS], size_t *temp, vt_dev *dev,
                   const vt_gemm_desc *d)
 {
@@ -106,8 +107,12 @@ static int rivals(const vt_form *forms[VT_FORMS], size_t *temp, vt_dev *dev,
         if ((f->plain && !half) || !vt_product_tell(&t, dev, f, d) ||
             !vt_product_usable(dev, i))
             continue;
+        if (f->asks == VT_ASKS_UNIT && vt_mma_is_unit(t.unit))
+            n = 0, *temp = 0;
         forms[n++] = f;
         *temp = VT_MAX(*temp, vt_form_temp_bytes(dev, f, &t));
+        if (f->asks == VT_ASKS_UNIT && vt_mma_is_unit(t.unit))
+            break;
     }
     return n;
 }
@@ -121,9 +126,11 @@ static const vt_form *fastest(vt_told *t, size_t *temp, vt_dev *dev,
 
     if (n > 1)
         best = vt_fastest_form(dev, d, forms, n, time);
+    else if (n == 1)
+        best = forms[0];
     if (!best || !vt_product_tell(t, dev, best, d))
         return NULL;
-    t->measured = true;
+    t->measured = n > 1;
     return best;
 }
 
