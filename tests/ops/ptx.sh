@@ -53,14 +53,15 @@ chosen() { # NUMBER OF: is this one of the row's turn?
 }
 n=0
 for each in sm_80:f16 sm_80:int8_parts sm_80:dw sm_80:attention_f16_72 \
-    sm_80:attention_dkv sm_75:int8 sm_75:attention_f16; do
+    sm_80:attention_dkv sm_75:int8 sm_75:attention_f16 sm_90:f16_groups; do
     ! chosen $n 4 || right "${each%:*}" "${each#*:}"
     n=$((n + 1))
 done
-! chosen 0 3 ||
+! chosen 0 4 ||
     finds common_units.cl 's/"r"((a)\[1\]), "r"((a)\[2\])/"r"((a)[2]), "r"((a)[1])/' bf16 WRONG
-! chosen 1 3 || finds gemm_mma.cl 's/WAIT(1);/WAIT(2);/' int8 'copy is on its way'
-! chosen 2 3 || finds attention_mma.cl '/WAIT(0);/{n;d;}' attention_f16 'without a barrier'
+! chosen 1 4 || finds gemm_mma.cl 's/WAIT(1);/WAIT(2);/' int8 'copy is on its way'
+! chosen 3 4 || finds common_units.cl 's/32ul << 32/16ul << 32/' int8_groups WRONG sm_90
+! chosen 2 4 || finds attention_mma.cl '/WAIT(0);/{n;d;}' attention_f16 'without a barrier'
 [ "${VITCL_TEST_MMA:-}" = all ] || exit 0
 
 for each in gfx1100:f16 gfx1100:attention_f16_72 gfx1100:dot2_parts gfx942:int8 gfx942:dx; do

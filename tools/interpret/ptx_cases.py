@@ -106,7 +106,10 @@ def parts(d, size):
 
 def unit(d, form, kind):
     """The options of the tile, and its rows, columns and work-items. Forms: "" large, "parts" small, "turn" the tile of
-    parts in turn."""
+    parts in turn, "groups" by wgmma."""
+    if form == "groups":
+        options = ["-DKIND=1", "-DWGMMA", "-DWM=4", "-DWN=1", "-DFM=1", "-DFN=16"]
+        return options + ["-DEMULATE"] * d.emulated, 64, 128, 128
     if kind == DOT2:
         defines, small, turn = "-DKIND=%d -DWM=1 -DWN=1 -DFM=2 -DFN=2" % kind, "-DFM=1 -DFN=1", "-DFN=1"
     else:
@@ -127,9 +130,10 @@ def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0,
     m, n, k, columns = sizes
     options, tm, tn, items = unit(d, form, kind or d.kind)
     (x, lda, wide), (bias, residual) = a, epilogue
-    if form:
+    if form in ("parts", "turn"):
         options = options + ["-DPART=%d" % part] + ["-DSPLIT"] * (form == "parts")
-    f = d.load("gemm_mma", "gemm_mma", options + kinds + ["-DWIDE_A"] * wide)
+    stored = n % 8 == 0 and form != "parts" and "-DTIMES" not in kinds and (kind or d.kind) <= 2
+    f = d.load("gemm_mma", "gemm_mma", options + kinds + ["-DWIDE_A"] * wide + ["-DWIDE_C"] * stored)
     count = up(strips, part) // part if form == "parts" else 1
     arguments = [m, n, k, lda, n, columns]
     if form == "parts":
@@ -154,6 +158,8 @@ def units(word, form="", halves=False, kind=None):
             m, n = 197, 768
             a, b, bias = a[:m].copy(), b[:n].copy(), bias[:n].copy()
         if d.kind == 2 and word == "bf16" or kind == DOT2 and d.kind <= 2:
+            return None
+        if form == "groups" and not d.emulated and d.arch != "sm_90":
             return None
         terms = 64 if word == "int8" else 32
         columns, strips, part = up(n, 128), up(k, terms) // terms, 8 if size == "large" else 4
@@ -414,7 +420,8 @@ def attention_gradient(of_keys, wide, more="", cross=False):
 
 CASES = {
     "tile": tile, "parts": parts, "f16": units("f16"), "f16_parts": units("f16", "parts"), "f16_turn": units("f16", "turn"),
-    "f16_stored": units("f16", "", True), "bf16": units("bf16"), "int8": units("int8"), "int8_parts": units("int8", "parts"),
+    "f16_stored": units("f16", "", True), "f16_groups": units("f16", "groups", True),
+    "bf16_groups": units("bf16", "groups"), "int8_groups": units("int8", "groups"), "bf16": units("bf16"), "int8": units("int8"), "int8_parts": units("int8", "parts"),
     "dot2": units("f16", "", False, DOT2), "dot2_parts": units("f16", "parts", False, DOT2), "int8_rows": int8_rows, "dx": input_gradient, "dw": weight_gradient(), "dw_parts": weight_gradient("parts"),
     "attention": attention, "attention_f16": attention_units("f16", 64),
     "attention_f16_bias": attention_units("f16", 64, "-DBIAS=1", True), "attention_f16_40": attention_units("f16", 40),
@@ -424,7 +431,7 @@ CASES = {
     "attention_dkv_bias": attention_gradient(True, 72, "-DBIAS=1", True),
     "attention_dq_96": attention_gradient(False, 96), "attention_dkv_96": attention_gradient(True, 96)}
 # Those that read their rows in another way where they are even.
-EVEN = ("tile", "parts", "f16", "f16_parts", "f16_turn", "f16_stored", "bf16", "dx")
+EVEN = ("tile", "parts", "f16", "f16_parts", "f16_turn", "f16_stored", "f16_groups", "bf16", "bf16_groups", "dx")
 
 
 def more_cases(gpus):

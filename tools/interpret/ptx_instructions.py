@@ -368,16 +368,24 @@ def store(run, i):
 
 def copies(run, i):
     """cp.async: "Data Movement and Conversion Instructions: cp.async". Groups of copies are counted for each thread."""
-    if i.name == "cp.async.cg.shared.global" and i.operands[2:] == ["16"]:
+    if i.name == "cp.async.cg.shared.global" and i.operands[2:3] == ["16"]:
         to, of = address(run, i.operands[0]), address(run, i.operands[1])
+        given = source(run, i.operands[3], np.uint32) if i.operands[3:] else np.uint32(16)  # bytes that are read; then zeros
 
         def begin(where, lanes):
             at = run.shared.places(to()[lanes], 16, lanes, "copy")
-            start = run.memory.places(run, of()[lanes], 16, lanes, "copy")
-            run.memory.touched(run, start, 4, 4, lanes, False)
-            start //= 4
-            array = run.memory.bytes[:run.memory.bytes.size // 8 * 8].view(np.uint32)
-            run.shared.begin(at, lanes, [array[start + k] for k in range(4)])
+            bytes_read, words = np.broadcast_to(given, run.lanes)[lanes], np.zeros((4, lanes.size), np.uint32)
+            run.complain((bytes_read > 16) | (bytes_read % 2 > 0), lanes, "copy of %d bytes", bytes_read)
+            array = run.memory.bytes[:run.memory.bytes.size // 8 * 8].view(np.uint16)
+            for k in range(8):
+                some = bytes_read > 2 * k
+                if some.any():
+                    start = run.memory.places(run, of()[lanes][some], 16 if (bytes_read == 16).all() else 2, lanes[some], "copy")
+                    start = start if (bytes_read == 16).all() else run.memory.places(
+                        run, of()[lanes][some] + np.uint64(2 * k), 2, lanes[some], "copy") - 2 * k
+                    run.memory.touched(run, start + 2 * k, 2, 1, lanes[some], False)
+                    words[k // 2, some] |= array[start // 2 + k].astype(np.uint32) << np.uint32(16 * (k % 2))
+            run.shared.begin(at, lanes, words)
         return begin
     if i.name == "cp.async.commit_group":
         def commit(where, lanes):
@@ -523,6 +531,59 @@ def ldmatrix(run, i):
     return read
 
 
+WGMMA = {  # columns, how a word is read, numbers in a word, type of the sums, operands behind the descriptors
+    "m64n128k16.f32.f16.f16": (128, half_numbers, 2, np.float32, ["1", "1", "1", "0", "0"]),
+    "m64n128k16.f32.bf16.bf16": (128, bf16_numbers, 2, np.float32, ["1", "1", "1", "0", "0"]),
+    "m64n128k32.s32.s8.s8": (128, byte_numbers, 4, np.int32, ["1"])}
+
+
+def described(run, descriptor, rows, groups):
+    """The words of `rows` rows of 32 bytes, for each group of four warps: "Matrix Descriptor Format". Of a descriptor, bits
+    0-13 are the address and 32-45 the distance of eight rows to the next, in 16 bytes; 62-63 are 2 for a swizzle of 64
+    bytes: there bits 4 and 5 of an address are changed by its bits 7 and 8."""
+    every = np.broadcast_to(descriptor, run.lanes).reshape(-1, 4 * WARP)[groups]
+    first = groups * 4 * WARP
+    run.complain((every != every[:, :1]).any(1), first, "wgmma whose threads have several descriptors")
+    run.complain(every[:, 0] >> np.uint64(62) != 2, first, "wgmma with another layout than that of 64 bytes")
+    d, r, w = every[:, :1, None].astype(np.int64), np.arange(rows)[None, :, None], np.arange(8)[None, None, :]
+    at = ((d & 0x3fff) << 4) + (r // 8) * ((d >> 32 & 0x3fff) << 4) + r % 8 * 64 + w * 4
+    at ^= at >> 3 & 0x30
+    lanes = np.broadcast_to(first[:, None, None], at.shape).ravel()
+    place = run.shared.places(at.ravel().astype(np.uint32), 4, lanes, "wgmma")
+    run.shared.looked_at(place, MANY, lanes)
+    return run.shared.words[place].reshape(at.shape)
+
+
+def wgmma(run, i):
+    """wgmma.mma_async: four warps multiply 64 rows, 16 of each. The sums are there at once: that nobody reads them before
+    wgmma.wait_group is not checked."""
+    if i.name.partition("wgmma.")[2] in ("fence.sync.aligned", "commit_group.sync.aligned", "wait_group.sync.aligned"):
+        return lambda where, lanes: None
+    form = i.name.partition("wgmma.mma_async.sync.aligned.")[2]
+    if form not in WGMMA:
+        unknown(run, i)
+    columns, numbers, per, of_sum, rest = WGMMA[form]
+    sums = [run.row(x, of_sum) for x in vector(i.operands[0])]
+    if i.operands[3:] != rest or len(sums) != columns // 2:
+        unknown(run, i)
+    a, b = (source(run, x, np.uint64) for x in i.operands[1:3])
+    warp, lane, e = np.arange(4)[:, None, None], LANE[None, :, None], np.arange(len(sums))[None, None, :]
+    row, column = warp * 16 + lane // 4 + 8 * (e // 2 % 2), e // 4 * 8 + lane % 4 * 2 + e % 2
+
+    def multiply(where, lanes):
+        groups = np.unique(lanes // (4 * WARP))
+        if groups.size * 4 * WARP != len(lanes):
+            run.fail("wgmma without all four warps")
+        x, y = (numbers(np.ascontiguousarray(described(run, d, rows, groups))).reshape(groups.size, rows, 8 * per)
+                for d, rows in ((a, 64), (b, columns)))
+        more = (x @ y.swapaxes(1, 2))[:, row, column].reshape(-1, len(sums))
+        for j, s in enumerate(sums):
+            total = s[lanes].astype(np.float64) + more[:, j]
+            s[lanes] = total.astype(np.int64) if of_sum is np.int32 else total.astype(of_sum)
+        run.counts["wgmma"] = run.counts.get("wgmma", 0) + groups.size
+    return multiply
+
+
 def shuffle(run, i):
     if i.name != "shfl.sync.bfly.b32" or i.operands[3:] != ["31", "-1"] or "|" in i.operands[0]:
         unknown(run, i)
@@ -562,10 +623,12 @@ def bind(run, i):
         return "ret", None
     if i.name == "bar.sync" and i.operands == ["0"] and i.guard is None:
         return "bar", None
-    if name in ("mma", "ldmatrix", "shfl"):
+    if name in ("mma", "ldmatrix", "shfl", "wgmma"):
         if i.guard is not None:
             unknown(run, i)
-        return "warp", {"mma": mma, "ldmatrix": ldmatrix, "shfl": shuffle}[name](run, i)
+        return "warp", {"mma": mma, "ldmatrix": ldmatrix, "shfl": shuffle, "wgmma": wgmma}[name](run, i)
+    if i.name == "fence.proxy.async.shared::cta":  # that it stands where it must is not checked
+        return "plain", lambda where, lanes: None
     work = None
     if name == "ld":
         work = load(run, i)
