@@ -95,7 +95,7 @@ extern "C" {
 
 /* The header's version; vitcl_version() returns the library's. */
 #define VITCL_VERSION_MAJOR 0
-#define VITCL_VERSION_MINOR 2
+#define VITCL_VERSION_MINOR 3
 #define VITCL_VERSION_PATCH 0
 
 #define VITCL_STATUS_MAP(X)                                                    \
