@@ -394,13 +394,13 @@ done:
 /* KW of cl/common_units.cl: words of k of an instruction. */
 static int deep(int kind, vt_dtype type)
 {
-    const bool bytes = type == VT_I8;
+    const bool whole = type == VT_I8;
 
     if (vt_mma_nvidia(kind) || vt_mma_intel(kind))
         return 8;
     if (kind == VT_MMA_WMMA11 || kind == VT_MMA_WMMA12)
-        return bytes ? 4 : 8;
-    return bytes && kind == VT_MMA_MFMA90A ? 2 : 4;
+        return whole ? 4 : 8;
+    return whole && kind == VT_MMA_MFMA90A ? 2 : 4;
 }
 
 /* FM * FN instructions in flight; a strip of wgmma has two of 64 rows. */

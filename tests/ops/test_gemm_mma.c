@@ -12,6 +12,7 @@
  * in their bits, which are known: the emulated instructions add one product
  * after the other, each of them exact in f32.
  */
+#include "base/half.h"
 #include "product/state.h"
 #include "ref/ref.h"
 #include "support/device.h"
@@ -255,6 +256,84 @@ Test(gemm_mma, wgmma)
     vt_test_sources(vt_mma_subject(VT_MMA_GROUPS, VT_F16));
     cr_expect_str_eq(verdict, "right");
     unsetenv("VITCL_MMA");
+}
+
+/* ---- the peak ---- */
+
+enum { ITEMS = 256, ROUNDS = 3 };
+
+/* Half of a word of its factors, in bf16. */
+static double factor(int lid, int i)
+{
+    return (double)vt_bf16_to_f32(
+        (uint16_t)(0x3c00u ^ (unsigned)(lid * 7 + i) % 64u));
+}
+
+/* The sums of all elements of what the instructions of a work-group add up, by
+ * the layouts that PTX describes: a word has its two halves alike. */
+static double of_fragments(void)
+{
+    double total = 0;
+
+    for (int first = 0; first < ITEMS; first += 32) {
+        double a[8] = {0}, b[8] = {0};
+
+        for (int l = 0; l < 32; l++) {
+            for (int r = 0; r < 4; r++)
+                a[l % 4 + 4 * (r / 2)] += factor(first + l, r);
+            for (int r = 0; r < 2; r++)
+                b[l % 4 + 4 * r] += factor(first + l, r + 5);
+        }
+        for (int k = 0; k < 8; k++)
+            total += 2 * a[k] * b[k];
+    }
+    return total;
+}
+
+static double of_groups(void)
+{
+    double a[4] = {0}, b[4] = {0}, total = 0;
+
+    for (int at = 0; at < 64 * 4; at++)
+        a[at % 4 ^ (at / 8 & 3)] += factor(at, at);
+    for (int at = 0; at < 128 * 4; at++)
+        b[at % 4 ^ (at / 8 & 3)] += factor(at % ITEMS, at + 5);
+    for (int c = 0; c < 4; c++)
+        total += 4 * 2 * a[c] * b[c];
+    return ITEMS / 128 * total;
+}
+
+static void try_peak(const char *defines, double one, int elements)
+{
+    vt_kernel *k = NULL;
+    vt_buf *sink = vt_test_floats(NULL, ITEMS);
+    float got[ITEMS];
+    double sum = 0, want = ROUNDS * one + 0.5 * elements;
+
+    OK(vt_kernel_new(&k, vt_test_device(), "peak_mma", "peak_mma", defines));
+    OK(vt_kernel_buf(k, 0, sink));
+    OK(vt_kernel_int(k, 1, ROUNDS));
+    OK(vt_kernel_float(k, 2, 0.5f));
+    vt_kernel_size(k, 1, (size_t[3]){ITEMS, 1, 1}, (size_t[3]){ITEMS, 1, 1});
+    OK(vt_kernel_launch(vt_test_queue(), k));
+    vt_test_read(got, sink, ITEMS);
+    for (int i = 0; i < ITEMS; i++)
+        sum += (double)got[i];
+    cr_expect(fabs(sum - want) <= 1e-5 * want, "%s: %g, not %g", defines, sum,
+              want);
+    vt_kernel_free(k);
+    vt_buf_free(sink);
+}
+
+/* Does it multiply at all, so often? How fast only a unit can tell. */
+Test(gemm_mma, peak)
+{
+    if (vt_test_tiny())
+        return;
+    try_peak("-DKIND=1 -DEMULATE -DTYPE=1 -DFM=1 -DFN=1", of_fragments(),
+             ITEMS * 4);
+    try_peak("-DKIND=1 -DEMULATE -DWGMMA -DTYPE=1 -DFM=1 -DFN=16", of_groups(),
+             ITEMS * 64);
 }
 
 /* ---- without a matrix unit ---- */
