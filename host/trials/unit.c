@@ -7,6 +7,7 @@
  * so that rounding to f16, bf16 or int8 changes nothing, and all sums are exact
  * in f32: every element must be right to the last bit.
  */
+#include "base/half.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "product/product.h"
@@ -18,7 +19,7 @@
 /* past the edges of tiles; LARGEST: the lower side of a large one */
 enum { M = 300, N = 280, K = 230, LARGEST = 128 };
 enum { TOP = 127 };
-enum { LONG = 530 }; /* terms that become parts */
+enum { LONG = 530, WIDE = 528 }; /* terms that become parts; a multiple of 8 */
 
 /* Pseudo-random (Wellons' lowbias32). */
 static float element(uint32_t i)
@@ -59,8 +60,12 @@ static bool right(vt_timed *t, const vt_gemm_desc *d, const float *a,
 {
     const int step = d->M > M ? 7 : 1;
     float *c = NULL;
+    const uint16_t *halves = NULL; /* where it is in bf16 */
     bool yes = VT_NEW(&c, (size_t)d->M * N) == VITCL_OK &&
                vt_timed_read(c, t) == VITCL_OK;
+
+    if (d->out == VT_BF16)
+        halves = (const uint16_t *)(const void *)c;
 
     for (int m = (d->M - 1) % step; yes && m < d->M; m += step)
         for (int n = 0; yes && n < N; n++) {
@@ -69,10 +74,31 @@ static bool right(vt_timed *t, const vt_gemm_desc *d, const float *a,
             for (int k = 0; k < d->K; k++)
                 want += (int)a[place(m, k, d->M, d->K, d->trans_a)] *
                         (int)b[place(n, k, N, d->K, d->trans_b)];
-            yes = c[(size_t)m * N + (size_t)n] == (float)want;
+            yes = halves ? halves[(size_t)m * N + (size_t)n] ==
+                               vt_f32_to_bf16((float)want)
+                         : c[(size_t)m * N + (size_t)n] == (float)want;
         }
     free(c);
     return yes;
+}
+
+/* A as it is stored, into the buffer that has room for floats. */
+static vitcl_status store(vt_timed *t, const vt_gemm_desc *d, const float *a)
+{
+    const size_t n = (size_t)d->M * (size_t)d->K;
+    uint16_t *halves = NULL;
+    vitcl_status st = VITCL_OK;
+
+    if (d->a == VT_F32)
+        return VITCL_OK;
+    VT_TRY(VT_NEW(&halves, n));
+    for (size_t i = 0; i < n; i++)
+        halves[i] =
+            d->a == VT_BF16 ? vt_f32_to_bf16(a[i]) : vt_f32_to_f16(a[i]);
+    VT_TRY(vt_buf_write(t->q, t->bufs.a, 0, halves, n * sizeof *halves));
+done:
+    free(halves);
+    return st;
 }
 
 /* Is this product by the instruction, and right? */
@@ -86,6 +112,7 @@ static vitcl_status try_product(bool *yes, vt_dev *dev, const vt_gemm_desc *d,
     VT_TRY(matrix(&a, d->M, d->K, d->trans_a, 0));
     VT_TRY(matrix(&b, N, d->K, d->trans_b, 0x5a5a0000u));
     VT_TRY(vt_product_timed(&t, dev, "native", d, a, b));
+    VT_TRY(store(&t, d, a));
     if (d->accumulate) /* to NaN */
         VT_TRY(vt_buf_fill(t.q, t.bufs.c, 0));
     VT_TRY(vt_timed_run(&t));
@@ -107,6 +134,19 @@ static vt_gemm_desc product(const vt_dev *dev, vt_dtype type, int rows,
     return d;
 }
 
+/* The same with activations as plans in 16 bits have them, in rows that are
+ * read and stored 16 bytes at a time. The sums are too large for f16. */
+static vt_gemm_desc stored(const vt_dev *dev, vt_dtype type, int rows)
+{
+    vt_gemm_desc d = product(dev, type, rows, type == VT_I8 ? LONG : WIDE);
+
+    if (type != VT_I8)
+        d.a = type;
+    if (type == VT_BF16)
+        d.out = type;
+    return d;
+}
+
 /* For more large tiles than the device has processors. */
 static int most_rows(const vt_dev *dev)
 {
@@ -121,9 +161,9 @@ vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
                            const char *instruction, vt_dtype type)
 {
     const int kind = vt_mma_named(instruction), many = most_rows(dev);
-    const struct {
-        int rows, terms;
-    } sizes[] = {{M, K}, {many, K}, {M, LONG}, {many, LONG}};
+    const vt_gemm_desc all[] = {product(dev, type, M, K),
+                                product(dev, type, many, K),
+                                stored(dev, type, M), stored(dev, type, many)};
     bool yes = true;
     vitcl_status st;
 
@@ -132,12 +172,8 @@ vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
         return vt_fail(VITCL_EINVAL, "unknown instruction \"%.20s\"",
                        instruction);
     vt_mma_use(dev, type, kind, false);
-    for (size_t i = 0; yes && i < VT_COUNT(sizes); i++) {
-        const vt_gemm_desc d =
-            product(dev, type, sizes[i].rows, sizes[i].terms);
-
-        VT_TRY(try_product(&yes, dev, &d, instruction));
-    }
+    for (size_t i = 0; yes && i < VT_COUNT(all); i++)
+        VT_TRY(try_product(&yes, dev, &all[i], instruction));
     *verdict = yes ? "right" : "wrong";
 done:
     return st;
@@ -146,15 +182,18 @@ done:
 vitcl_status vt_trial_groups(const char **verdict, vt_dev *dev, vt_mma_choice c,
                              vt_dtype type)
 {
-    vt_gemm_desc d = product(dev, type, most_rows(dev), LONG);
-    bool yes = false;
+    const int many = most_rows(dev);
+    const vt_gemm_desc all[] = {product(dev, type, many, K),
+                                stored(dev, type, many)};
+    bool yes = true;
     vitcl_status st;
 
     if (!vt_mma_kinds[c.kind].groups.wm)
         return vt_fail(VITCL_EINVAL, "this unit has no groups of sub-groups");
     if (!c.emulated)
         vt_mma_use(dev, type, c.kind, true);
-    VT_TRY(try_product(&yes, dev, &d, "wgmma"));
+    for (size_t i = 0; yes && i < VT_COUNT(all); i++)
+        VT_TRY(try_product(&yes, dev, &all[i], "wgmma"));
     *verdict = yes ? "right" : "wrong";
 done:
     return st;

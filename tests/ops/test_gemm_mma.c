@@ -252,8 +252,8 @@ Test(gemm_mma, wgmma)
         return;
     vt_test_emulate("wgmma");
     OK(vt_trial_groups(&verdict, vt_test_device(),
-                       (vt_mma_choice){VT_MMA_16, .emulated = true}, VT_F16));
-    vt_test_sources(vt_mma_subject(VT_MMA_GROUPS, VT_F16));
+                       (vt_mma_choice){VT_MMA_16, .emulated = true}, VT_BF16));
+    vt_test_sources(vt_mma_subject(VT_MMA_GROUPS, VT_BF16));
     cr_expect_str_eq(verdict, "right");
     unsetenv("VITCL_MMA");
 }
