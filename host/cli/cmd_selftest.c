@@ -4,34 +4,79 @@
  *
  * A small model runs with every provider of the device, in batches of different
  * sizes. All must agree, and a picture's bits must not depend on its batch. The
- * information for a bug report comes first, the result last.
+ * information for a bug report comes first, the result last. --report writes
+ * all of it to a file, and the speed of a larger model.
  */
+#include "base/file.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "cli/setup/setup.h"
+#include "cli/setup/speeds.h"
 
 #include <dirent.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <vitcl_tune.h>
 
 typedef struct selftest {
     model_options common;
+    const char *report;
+    uint32_t seconds;
 } selftest;
 
-static const opt options[] = {OPT_DEVICE(selftest), OPT_DONE};
+static const opt options[] = {
+    OPT_DEVICE(selftest),
+    {0, "report", OPT_FILE, "FILE.md",
+     "write all of it, and the speed of ViT-B/16", offsetof(selftest, report)},
+    {0, "seconds", OPT_COUNT, "N",
+     "for the report, run ViT-B/16 for about this long (default 180)",
+     offsetof(selftest, seconds)},
+    OPT_DONE};
 
 /* 17 tokens: not a multiple of any kernel's block. */
 enum { SIDE = 64, PICTURES = 3, CLASSES = 4096 };
+
+/* ---- what is printed, and written to the report ---- */
+
+static FILE *report_file; /* NULL: there is none */
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *format, ...)
+{
+    va_list args, again;
+
+    va_start(args, format);
+    va_copy(again, args);
+    vprintf(format, args);
+    if (report_file)
+        vfprintf(report_file, format, again);
+    va_end(again);
+    va_end(args);
+}
+
+/* What a driver or the environment says. */
+static void say_text(const char *text)
+{
+    char clean[4096];
+
+    put_text(text, SIZE_MAX);
+    vt_utf8_clean(clean, sizeof clean, text);
+    if (report_file)
+        fprintf(report_file, "%s", clean);
+}
 
 /* ---- information for a bug report ---- */
 
 static void line(const char *key, const char *value)
 {
-    printf("%-12s ", key);
-    put_text(value, SIZE_MAX);
-    printf("\n");
+    say("%-12s ", key);
+    say_text(value);
+    say("\n");
 }
 
 static void cache_line(const char *key, const char *root, const char *below)
@@ -46,12 +91,12 @@ static void cache_line(const char *key, const char *root, const char *below)
     d = opendir(path);
     for (const struct dirent *e; d && (e = readdir(d));)
         entries += e->d_name[0] != '.';
-    printf("%-12s ", key);
-    put_text(path, SIZE_MAX);
+    say("%-12s ", key);
+    say_text(path);
     if (d)
-        printf(", %u entr%s\n", entries, entries == 1 ? "y" : "ies");
+        say(", %u entr%s\n", entries, entries == 1 ? "y" : "ies");
     else
-        printf(", not there\n");
+        say(", not there\n");
     if (d)
         closedir(d);
 }
@@ -102,20 +147,22 @@ static void report(const vitcl_device_info *d, vitcl_device *device)
 
     line("vitcl", vitcl_version());
     if (uname(&u) == 0) {
-        printf("%-12s %s %s %s\n", "system", u.sysname, u.release, u.machine);
+        say("%-12s %s %s %s\n", "system", u.sysname, u.release, u.machine);
     }
-    printf("%-12s %s ", "device", d->id);
-    put_text(d->name, SIZE_MAX);
-    printf(" (%s, %u unit%s, ", d->type, d->compute_units,
-           vt_plural(d->compute_units));
+    say("%-12s %s ", "device", d->id);
+    say_text(d->name);
+    say(" (%s, %u unit%s, ", d->type, d->compute_units,
+        vt_plural(d->compute_units));
     print_bytes((double)d->memory_bytes);
-    printf(")\n");
+    if (report_file)
+        fprintf(report_file, "%.1f GB", (double)d->memory_bytes / 1e9);
+    say(")\n");
     line("platform", d->platform);
     line("driver", d->driver);
     line("OpenCL", d->version);
     line("OpenCL C", d->opencl_c);
-    printf("%-12s %s, %u entr%s of vitcl tune\n", "GEMM", d->gemm, d->tuned,
-           d->tuned == 1 ? "y" : "ies");
+    say("%-12s %s, %u entr%s of vitcl tune\n", "GEMM", d->gemm, d->tuned,
+        d->tuned == 1 ? "y" : "ies");
     if (!interprets(d))
         print_forms(device);
     if (d->warning[0])
@@ -126,11 +173,11 @@ static void report(const vitcl_device_info *d, vitcl_device *device)
 
         if (!value)
             continue;
-        printf("%-12s %s=", "environment", variables[i]);
-        put_text(value, SIZE_MAX);
-        printf("\n");
+        say("%-12s %s=", "environment", variables[i]);
+        say_text(value);
+        say("\n");
     }
-    printf("\n");
+    say("\n");
     fflush(stdout); /* a driver may crash */
 }
 
@@ -138,7 +185,7 @@ static void report(const vitcl_device_info *d, vitcl_device *device)
 
 static int check(bool good, const char *what, double figure)
 {
-    printf("%-44s %s (%.2g)\n", what, good ? "ok" : "FAILED", figure);
+    say("%-44s %s (%.2g)\n", what, good ? "ok" : "FAILED", figure);
     return good ? EXIT_OK : EXIT_FAILED;
 }
 
@@ -229,14 +276,48 @@ static int test(const selftest *o, vitcl_device *device)
         failed();
     else
         code = compare(model, rgb, out, out + PICTURES * CLASSES);
-    printf("\nverdict: %s, after %.1f s\n",
-           code == EXIT_OK ? "this device computes what it should"
-                           : "FAILED; please report all of this",
-           now() - start);
+    say("\nverdict: %s, after %.1f s\n",
+        code == EXIT_OK ? "this device computes what it should"
+                        : "FAILED; please report all of this",
+        now() - start);
     vitcl_model_free(model);
     free(rgb);
     free(out);
     return code;
+}
+
+/* ---- the report ---- */
+
+static void begin_report(void)
+{
+    const time_t today = time(NULL);
+    char date[32] = "";
+    struct tm utc;
+
+    if (gmtime_r(&today, &utc))
+        strftime(date, sizeof date, "%Y-%m-%d", &utc);
+    fprintf(report_file, "# A report of vitcl selftest, %s\n\n```\n", date);
+}
+
+static int end_report(vt_newfile *file, vitcl_device *device, const selftest *o,
+                      int tested)
+{
+    enum { SECONDS = 180 };
+    bool wrong = false;
+    int code;
+
+    fprintf(report_file, "```\n\n## ViT-B/16\n\n");
+    code = speeds_write(&wrong, report_file, device,
+                        o->seconds ? o->seconds : SECONDS);
+    if (code != EXIT_OK)
+        fprintf(report_file, "\nIt ended: %s\n", vitcl_last_error());
+    if (vt_newfile_commit(file) != VITCL_OK)
+        return failed();
+    if (code == EXIT_OK && wrong)
+        code =
+            fail("ViT-B/16's numbers are wrong: %s says which; please send it",
+                 o->report);
+    return tested == EXIT_OK ? code : tested;
 }
 
 static int run(void *into, const words *operands)
@@ -244,20 +325,27 @@ static int run(void *into, const words *operands)
     selftest *o = into;
     vitcl_device *device = NULL;
     vitcl_device_info info = {.size = sizeof info};
+    vt_newfile file = {0};
     int code;
 
     if (operands->count)
         return usage("unexpected argument '%s'; see vitcl selftest --help",
                      operands->item[0]);
+    if (o->seconds && !o->report)
+        return usage("--seconds is for --report");
     o->common.preset = "vit-ti/16";
     code = open_device(&device, o->common.device);
     if (code != EXIT_OK)
         return code;
-    if (vitcl_device_describe(&info, device) != VITCL_OK) {
+    if (vitcl_device_describe(&info, device) != VITCL_OK ||
+        (o->report && vt_newfile_open(&file, o->report) != VITCL_OK)) {
         vitcl_device_free(device);
         return failed();
     }
-    if (!guard_told())
+    report_file = file.f;
+    if (report_file)
+        begin_report();
+    if (!guard_told() || report_file)
         report(&info, device);
     guard_tell();
     if (interprets(&info))
@@ -266,6 +354,9 @@ static int run(void *into, const words *operands)
                  "takes hours; tools/test --all tries every kernel there");
     else
         code = test(o, device);
+    if (report_file && !interprets(&info))
+        code = end_report(&file, device, o, code);
+    vt_newfile_discard(&file);
     vitcl_device_free(device);
     return code;
 }
@@ -275,7 +366,9 @@ const command cmd_selftest = {
     "",
     "Check a device's numbers",
     "Runs a small model with every matrix multiplication and compares the "
-    "results. Takes some seconds. Include all that it prints in a bug report.",
+    "results. Takes some seconds. Include all that it prints in a bug report, "
+    "or "
+    "the file of --report, which takes three minutes more.",
     options,
     sizeof(selftest),
     run};

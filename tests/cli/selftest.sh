@@ -8,6 +8,16 @@ out_has '^verdict: this device computes what it should'
 [ "$(tail -n 1 out | cut -d: -f1)" = verdict ] || fail "the verdict is not last"
 run 2 selftest extra
 says "unexpected argument 'extra'"
+run 2 selftest --seconds 5
+says 'seconds is for --report'
+run 1 selftest --report no/such/folder.md
+[ ! -e no ] || fail "a folder was made"
+run 0 selftest --report report.md --seconds 1
+for text in '^# A report of vitcl selftest, 20' '^device +[^ ]' '^verdict: this device' \
+    '^\| precision \| batch ' '^\| int8 \| 64 \| left out: no time '; do
+    grep -Eq "$text" report.md || fail "no $text in $(cat report.md)"
+done
+grep -q WRONG report.md && fail "$(cat report.md)"
 run 1 selftest -d 'no such device'
 says 'no such device'
 

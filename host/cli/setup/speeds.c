@@ -1,0 +1,259 @@
+/*
+ * speeds.c - see speeds.h.
+ *
+ * In f32 the pictures run one by one first: their logits are what others are
+ * compared with. A bound says that a kernel is wrong, and not how exact a
+ * precision is: each is about ten times what rounding makes of this model.
+ */
+#include "speeds.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODEL "vit-b/16"
+enum { MOST = 64, COMPARED = 8, KERNELS = 16 };
+
+static const struct {
+    const char *name;
+    vitcl_precision precision;
+    double bound;
+} rows[] = {{"f32", VITCL_F32, 1e-4},
+            {"f16", VITCL_F16, 1e-2},
+            {"bf16", VITCL_BF16, 6e-2},
+            {"int8", VITCL_INT8, 2e-1}};
+static const uint32_t batches[] = {1, 8, MOST};
+
+typedef struct work {
+    FILE *f;
+    vitcl_device *device;
+    vitcl_model *model;
+    uint8_t *rgb;
+    float *want, *got;
+    size_t picture; /* bytes */
+    uint32_t classes;
+    double end;  /* of the time that there is */
+    double each; /* seconds that a picture took in the last row */
+    bool wrong;
+    char kernels[2048]; /* Markdown: those of the last row of a precision */
+} work;
+
+/* A driver may crash: what is printed stays. */
+static void put(const work *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void put(const work *w, const char *format, ...)
+{
+    va_list args, again;
+
+    va_start(args, format);
+    va_copy(again, args);
+    vprintf(format, args);
+    fflush(stdout);
+    vfprintf(w->f, format, again);
+    va_end(again);
+    va_end(args);
+}
+
+static int open_row(vitcl_session **s, const work *w, size_t i, uint32_t batch)
+{
+    const vitcl_session_options o = {
+        .size = sizeof o, .batch = batch, .precision = rows[i].precision};
+
+    return start_session(s, w->device, w->model, &o);
+}
+
+/* A batch from picture `from` on, as classify runs it; logits into out. */
+static int once(const work *w, vitcl_session *s, uint32_t from, float *out)
+{
+    const uint32_t n = vitcl_session_batch(s);
+
+    if (vitcl_session_send_rgb(s, w->rgb + from * w->picture, n) != VITCL_OK ||
+        vitcl_session_run_sent(s) != VITCL_OK ||
+        vitcl_session_read(out, (size_t)n * w->classes, s, "logits", n) !=
+            VITCL_OK)
+        return failed();
+    return stopped() ? EXIT_FAILED : EXIT_OK;
+}
+
+/* The largest error, over the largest logit. */
+static double error_of(const work *w, uint32_t batch)
+{
+    const size_t n = (size_t)(batch < COMPARED ? batch : COMPARED) * w->classes;
+    double most = 0, off = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        most = fmax(most, fabs((double)w->want[i]));
+        off = isfinite(w->got[i])
+                  ? fmax(off, fabs((double)w->got[i] - (double)w->want[i]))
+                  : INFINITY;
+    }
+    return most > 0 ? off / most : INFINITY;
+}
+
+/* Seconds of a run, the median of some; gflop of it. */
+static int time_runs(double *seconds, work *w, vitcl_session *s)
+{
+    enum { RUNS = 15 };
+    const double end = now() + 1;
+    double took[RUNS];
+    int n = 0, code = EXIT_OK;
+
+    while (code == EXIT_OK && n < RUNS && (n < 1 || now() < end)) {
+        const double from = now();
+
+        code = once(w, s, 0, w->got);
+        took[n] = now() - from;
+        for (int i = n++; i > 0 && took[i] < took[i - 1]; i--) {
+            const double t = took[i];
+
+            took[i] = took[i - 1], took[i - 1] = t;
+        }
+    }
+    *seconds = n ? took[n / 2] : 0;
+    return code;
+}
+
+/* What multiplies, and how often; its work in gflop. */
+static double kernels_of(work *w, const vitcl_session *s, size_t i,
+                         uint32_t batch)
+{
+    vitcl_step_info step = {.size = sizeof step};
+    struct {
+        char text[96];
+        int count;
+    } seen[KERNELS] = {{"", 0}};
+    double gflop = 0;
+    int n = 0;
+
+    for (uint32_t k = 0; vitcl_session_step(&step, s, k) == VITCL_OK; k++) {
+        int j = 0;
+
+        gflop += step.gflop;
+        if (strcmp(step.op, "linear") != 0 && strcmp(step.op, "attention") != 0)
+            continue;
+        while (j < n && strcmp(seen[j].text, step.kernel) != 0)
+            j++;
+        if (j == n && n < KERNELS)
+            snprintf(seen[n++].text, sizeof seen->text, "%s", step.kernel);
+        if (j < n)
+            seen[j].count++;
+    }
+    snprintf(w->kernels, sizeof w->kernels, "%s, batch %u:\n\n", rows[i].name,
+             batch);
+    for (int j = 0; j < n; j++) {
+        const size_t at = strlen(w->kernels);
+
+        snprintf(w->kernels + at, sizeof w->kernels - at, "- %d of %s\n",
+                 seen[j].count, seen[j].text);
+    }
+    return gflop;
+}
+
+static int measure_row(work *w, size_t i, uint32_t batch, double peak)
+{
+    vitcl_session *s = NULL;
+    double seconds = 0, gflop, off;
+    int code = open_row(&s, w, i, batch);
+
+    if (code == EXIT_OK)
+        code = once(w, s, 0, w->got);
+    if (code != EXIT_OK)
+        goto done;
+    off = error_of(w, batch);
+    code = time_runs(&seconds, w, s);
+    if (code != EXIT_OK)
+        goto done;
+    gflop = kernels_of(w, s, i, batch);
+    w->each = seconds / batch;
+    put(w, "| %s | %u | %.2f | %.1f | %.1f | %.0f %% | %.1e%s |\n",
+        rows[i].name, batch, 1e3 * seconds, batch / seconds, gflop / seconds,
+        peak > 0 ? 100 * gflop / seconds / peak : 0, off,
+        off <= rows[i].bound ? "" : " **WRONG**");
+    w->wrong = w->wrong || !(off <= rows[i].bound);
+done:
+    vitcl_session_free(s);
+    return code;
+}
+
+static int measure_precision(work *w, size_t i)
+{
+    double peak = 0;
+    int code = EXIT_OK;
+
+    w->kernels[0] = '\0';
+    if (vitcl_device_peak(&peak, w->device, rows[i].precision) != VITCL_OK)
+        return failed();
+    for (size_t k = 0; k < sizeof batches / sizeof *batches; k++) {
+        /* three runs, and some for what is compiled */
+        if (now() + 3 * batches[k] * w->each > w->end)
+            put(w, "| %s | %u | left out: no time | | | | |\n", rows[i].name,
+                batches[k]);
+        else if (code == EXIT_OK)
+            code = measure_row(w, i, batches[k], peak);
+    }
+    return code;
+}
+
+/* The logits that others are compared with. */
+static int reference(work *w)
+{
+    const double from = now();
+    vitcl_session *s = NULL;
+    int code = open_row(&s, w, 0, 1);
+
+    w->classes = code == EXIT_OK ? vitcl_session_classes(s) : 1;
+    w->want = calloc((size_t)COMPARED * w->classes, sizeof *w->want);
+    w->got = calloc((size_t)MOST * w->classes, sizeof *w->got);
+    if (code == EXIT_OK && (!w->want || !w->got))
+        code = fail("out of memory");
+    for (uint32_t i = 0; i < COMPARED && code == EXIT_OK; i++)
+        code = once(w, s, i, w->want + (size_t)i * w->classes);
+    w->each = (now() - from) / COMPARED;
+    vitcl_session_free(s);
+    return code;
+}
+
+static int measure_all(work *w)
+{
+    char kernels[4][sizeof w->kernels];
+    int code = reference(w);
+
+    fprintf(w->f,
+            "| precision | batch | ms | pictures/s | GFLOP/s | of the peak "
+            "| largest error |\n|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (code == EXIT_OK)
+            code = measure_precision(w, i);
+        memcpy(kernels[i], w->kernels, sizeof kernels[i]);
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && code == EXIT_OK; i++)
+        put(w, "\n%s", kernels[i]);
+    return code;
+}
+
+int speeds_write(bool *wrong, FILE *out, vitcl_device *device, double seconds)
+{
+    work w = {.f = out, .device = device, .end = now() + seconds};
+    vitcl_model_info info = {.size = sizeof info};
+    int code = EXIT_OK;
+
+    if (vitcl_model_new(&w.model, device, MODEL, 0) != VITCL_OK ||
+        vitcl_model_describe(&info, w.model, 0, 0, 0) != VITCL_OK)
+        code = failed();
+    w.picture = (size_t)info.height * info.width_px * 3;
+    w.rgb = calloc(MOST, w.picture + 1);
+    if (code == EXIT_OK && !w.rgb)
+        code = fail("out of memory");
+    for (size_t i = 0; w.rgb && i < MOST * w.picture; i++)
+        w.rgb[i] = (uint8_t)(i * 2654435761u >> 13);
+    if (code == EXIT_OK)
+        code = measure_all(&w);
+    vitcl_model_free(w.model);
+    free(w.rgb);
+    free(w.want);
+    free(w.got);
+    *wrong = w.wrong;
+    return code;
+}
