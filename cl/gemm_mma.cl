@@ -69,6 +69,16 @@ typedef global const uint4 *source;
 typedef global const VT_TYPE(AT) * source;
 #endif
 
+/* Two vectors, each at a multiple of 16 bytes. */
+static inline float8 wide8_f32(global const float *p, size_t i)
+{
+    const float4 a = *(global const float4 *)(p + i);
+    const float4 b = *(global const float4 *)(p + i + 4);
+
+    /* one by one: Oclgrind 21.10 crashes where vectors are joined */
+    return (float8)(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w);
+}
+
 #if TYPE == INT8 || defined(SAME_A)
 typedef uint4 flight; /* between global and local memory */
 
@@ -106,8 +116,7 @@ static inline flight bring(source p, size_t at, int k, int K, bool last)
 
     if (!last)
 #ifdef WIDE_A
-        return (float8)(*(global const float4 *)(p + at),
-                        *(global const float4 *)(p + at + 4));
+        return wide8_f32(p, at);
 #else
         return VT_JOIN(load8_, AT)(p, at);
 #endif
@@ -497,12 +506,6 @@ store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 /* NVIDIA's fragments have two neighbours of a row in a lane. Four lanes
  * exchange those of four fragments, so that each has eight of a row. */
 #if NVIDIA_MMA && defined(WIDE_C) && FN % 4 == 0 && !defined(SPLIT)
-static inline float8 wide8_f32(global const float *p, size_t i)
-{
-    return (float8)(*(global const float4 *)(p + i),
-                    *(global const float4 *)(p + i + 4));
-}
-
 static inline float8 wide8_bf16(global const ushort *p, size_t i)
 {
     const uint4 w = *(global const uint4 *)(p + i);
