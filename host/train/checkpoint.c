@@ -205,6 +205,11 @@ done:
     return st;
 }
 
+vitcl_status vt_checkpoint_model(const vt_checkpoint *c)
+{
+    return write_model(c, c->folder);
+}
+
 static vitcl_status copy_config(const char *to, const char *from)
 {
     vitcl_status st = VITCL_OK;

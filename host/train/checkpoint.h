@@ -46,6 +46,9 @@ typedef struct vt_checkpoint {
 
 /* step: number of completed steps. */
 vitcl_status vt_checkpoint_save(const vt_checkpoint *c, long step);
+/* Writes the model of a state that was loaded, where no step follows. A
+ * training that was killed after it wrote that state left an older model. */
+vitcl_status vt_checkpoint_model(const vt_checkpoint *c);
 /* Writes the current model to the subfolder best/, which is complete or as it
  * was before. */
 vitcl_status vt_checkpoint_best(const vt_checkpoint *c);

@@ -281,6 +281,8 @@ static vitcl_status go(vitcl_train_event *out, vt_loop *l, long first)
     const vt_plan_memory memory = vt_trainer_memory(l->trainer);
     bool stop = !l->unscored.due && patience_ends(l, first);
 
+    if ((stop || first == l->steps) && first > 0 && l->ranks->rank == 0)
+        VT_TRY(vt_checkpoint_model(&l->checkpoint));
     e.early = stop;
     give_best(&e, &l->notes);
     e.activation_bytes = memory.arena;

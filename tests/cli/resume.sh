@@ -12,10 +12,20 @@ same_files() {
     done
 }
 
-# ---- more epochs: goes on where it ended, and the changes stay
+# ---- it is finished, and says so
 run 0 train "${given[@]}" --epochs 2 -o first
 run 0 train --resume -o first
 err_has 'already finished: 6 steps'
+
+# ---- killed after it wrote its last state: the model is that of an earlier one
+run 0 train "${given[@]}" --epochs 1 -o earlier
+cp -r first stale
+cp earlier/model.safetensors stale
+run 0 train --resume -o stale
+err_has 'already finished: 6 steps'
+same_files first stale
+
+# ---- more epochs: goes on where it ended, and the changes stay
 cp -r first again
 for folder in first again; do
     run 0 train --resume -o $folder --epochs 4 --lr 0.002 --log $folder.log

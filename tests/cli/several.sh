@@ -75,7 +75,8 @@ for command in "classify --json" eval; do
     [ "$command" = eval ] && from=(--data pics) || from=(pics)
     lose "-1 100 -5" 1 "${words[@]}" "${c[@]}" "${from[@]}"
     err_has 'CL_OUT_OF_RESOURCES'
-    [ "$(grep -c 'left out;' err)" = 1 ] || fail "$command: not one warning"
+    # none where both fail at once
+    [ "$(grep -c 'left out;' err)" -le 1 ] || fail "$command: two warnings"
 done
 
 # ---- usage
