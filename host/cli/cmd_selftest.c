@@ -15,7 +15,6 @@
 
 #include <dirent.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -44,20 +43,7 @@ enum { SIDE = 64, PICTURES = 3, CLASSES = 4096 };
 
 static FILE *report_file; /* NULL: there is none */
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void say(const char *format, ...)
-{
-    va_list args, again;
-
-    va_start(args, format);
-    va_copy(again, args);
-    vprintf(format, args);
-    if (report_file)
-        vfprintf(report_file, format, again);
-    va_end(again);
-    va_end(args);
-}
+#define say(...) put_both(report_file, __VA_ARGS__)
 
 /* What a driver or the environment says. */
 static void say_text(const char *text)
@@ -217,19 +203,6 @@ static int logits_of(float *out, vitcl_model *model, const char *gemm,
     return code;
 }
 
-static double worst(const float *a, const float *b, size_t n)
-{
-    double most = 0, off = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        most = fmax(most, fabs((double)b[i]));
-        off = isfinite(a[i]) && isfinite(b[i])
-                  ? fmax(off, fabs((double)a[i] - (double)b[i]))
-                  : INFINITY;
-    }
-    return most > 0 ? off / most : INFINITY;
-}
-
 static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
                    float *got)
 {
@@ -244,7 +217,8 @@ static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
     bad = logits_of(got, model, "plain", 1, rgb, &classes);
     if (bad == EXIT_OK)
         bad = check(memcmp(want, got, n * sizeof *want) == 0,
-                    "same bits alone and among others", worst(got, want, n));
+                    "same bits alone and among others",
+                    largest_error(got, want, n));
     code = bad;
     for (int i = 0; i < 2; i++) {
         char what[64];
@@ -252,7 +226,8 @@ static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
         snprintf(what, sizeof what, "%s agrees with plain", gemms[i]);
         bad = logits_of(got, model, gemms[i], PICTURES, rgb, &classes);
         if (bad == EXIT_OK)
-            bad = check(worst(got, want, n) < 1e-4, what, worst(got, want, n));
+            bad = check(largest_error(got, want, n) < 1e-4, what,
+                        largest_error(got, want, n));
         code = bad == EXIT_OK ? code : bad;
     }
     return code;

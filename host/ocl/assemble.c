@@ -24,30 +24,7 @@ bool vt_program_hides(const char *defines)
            strstr(defines, "-DEMULATE") == NULL;
 }
 
-/* The binary of a program; it ends with a zero. */
-static vitcl_status text_of(char **out, vt_dev *dev, cl_program program)
-{
-    char *text = NULL;
-    size_t size = 0;
-    cl_int e;
-    vitcl_status st = VITCL_OK;
-
-    e = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size,
-                         NULL);
-    if (e == CL_SUCCESS) {
-        VT_TRY(vt_new(&text, size + 1, 1));
-        e = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof text, &text,
-                             NULL);
-    }
-    if (e != CL_SUCCESS)
-        VT_TRY(vt_cl_fail(dev, e, "the driver does not give its PTX"));
-    *out = text, text = NULL;
-done:
-    free(text);
-    return st;
-}
-
-/* The same with what was hidden; *out is as long as text at most, and "a". */
+/* PTX with what was hidden; *out is as long as text at most, and "a". */
 static vitcl_status shown(char **out, const char *text)
 {
     const char *target = strstr(text, TARGET), *from = text;
@@ -71,15 +48,17 @@ done:
 
 vitcl_status vt_program_assemble(cl_program *program, vt_dev *dev)
 {
-    char *text = NULL, *full = NULL;
+    char *full = NULL;
     const unsigned char *binary;
     cl_program made = NULL;
     cl_int e, status = CL_SUCCESS;
     size_t size;
+    unsigned char *text = vt_program_binary(&size, *program);
     vitcl_status st;
 
-    VT_TRY(text_of(&text, dev, *program));
-    VT_TRY(shown(&full, text));
+    if (!text)
+        return vt_fail(VITCL_EDEVICE, "the driver does not give its PTX");
+    VT_TRY(shown(&full, (const char *)text));
     size = strlen(full) + 1;
     binary = (const unsigned char *)full;
     made = clCreateProgramWithBinary(dev->context, 1, &dev->id, &size, &binary,

@@ -265,13 +265,14 @@ bool vt_cache_on(void)
     return folder >= 0;
 }
 
-static unsigned char *binary_of(size_t *size, cl_program program)
+unsigned char *vt_program_binary(size_t *size, cl_program program)
 {
     unsigned char *binary = NULL;
 
     if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *size, size,
                          NULL) != CL_SUCCESS ||
-        *size == 0 || *size > LIMIT || vt_new(&binary, *size, 1) != VITCL_OK)
+        *size == 0 || *size > LIMIT ||
+        vt_new(&binary, *size + 1, 1) != VITCL_OK)
         return NULL;
     if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary,
                          NULL) == CL_SUCCESS)
@@ -312,7 +313,7 @@ void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program)
         goto done;
     pthread_mutex_lock(&saving);
     if (!failed && !has(folder, key) &&
-        (binary = binary_of(&size, program)) != NULL) {
+        (binary = vt_program_binary(&size, program)) != NULL) {
         memcpy(h.key, key->hash, sizeof h.key);
         vt_sha256(binary, size, h.digest);
         for (size_t i = 0; i < 8; i++)

@@ -24,6 +24,9 @@ int vt_cache_folder(void);
  * driver, or the cache is disabled. Never an error. */
 bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
                    const char *options);
+/* A built program's binary and a zero behind it, which the caller frees; or
+ * NULL. */
+unsigned char *vt_program_binary(size_t *size, cl_program program);
 bool vt_cache_on(void);
 void vt_cache_tell(void);                   /* logs the folder */
 bool vt_cache_has(const vt_cache_key *key); /* is there a file? */

@@ -107,12 +107,13 @@ static int rivals(const vt_form *forms[VT_FORMS], size_t *temp, vt_dev *dev,
         if ((f->plain && !half) || !vt_product_tell(&t, dev, f, d) ||
             !vt_product_usable(dev, i))
             continue;
-        if (f->asks == VT_ASKS_UNIT && vt_mma_is_unit(t.unit))
-            n = 0, *temp = 0;
+        if (f->asks == VT_ASKS_UNIT && vt_mma_is_unit(t.unit)) {
+            forms[0] = f;
+            *temp = vt_form_temp_bytes(dev, f, &t);
+            return 1;
+        }
         forms[n++] = f;
         *temp = VT_MAX(*temp, vt_form_temp_bytes(dev, f, &t));
-        if (f->asks == VT_ASKS_UNIT && vt_mma_is_unit(t.unit))
-            break;
     }
     return n;
 }

@@ -4,20 +4,8 @@ for_gpus
 model=$VT_DATA/models/timm_vit_qknorm_reg
 mkdir pictures
 for name in a b c d e; do cp "$VT_DATA/sample.jpg" pictures/$name.jpg; done
-python3 - <<'P'
-import json, random, struct
-random.seed(1)
-n = 5 * 3 * 24 * 24
-head = {"pixel_values": {"dtype": "F32", "shape": [5, 3, 24, 24], "data_offsets": [0, 4 * n]},
-        "labels": {"dtype": "I64", "shape": [5], "data_offsets": [4 * n, 4 * n + 40]}}
-text = json.dumps(head).encode()
-with open("batch.safetensors", "wb") as f:
-    f.write(struct.pack("<Q", len(text)) + text)
-    f.write(struct.pack(f"<{n}f", *[random.gauss(0, 1) for _ in range(n)]))
-    f.write(struct.pack("<5q", *range(5)))
-with open("settings.json", "w") as f:
-    json.dump({"optimizer": "adamw", "lr": 0.001, "clip_grad_norm": 1.0}, f)
-P
+training_batch
+echo '{"optimizer": "adamw", "lr": 0.001, "clip_grad_norm": 1.0}' >settings.json
 # Are A and B the same answers? But for weights whose gradient should be 0, which
 # AdamW divides by its size.
 cat >near.py <<'P'

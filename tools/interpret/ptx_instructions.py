@@ -376,15 +376,14 @@ def copies(run, i):
             at = run.shared.places(to()[lanes], 16, lanes, "copy")
             bytes_read, words = np.broadcast_to(given, run.lanes)[lanes], np.zeros((4, lanes.size), np.uint32)
             run.complain((bytes_read > 16) | (bytes_read % 2 > 0), lanes, "copy of %d bytes", bytes_read)
+            from_there = of()[lanes]
+            run.complain(from_there % np.uint64(16) != 0, lanes, "copy of global memory that is not aligned, address %#x", from_there)
             array = run.memory.bytes[:run.memory.bytes.size // 8 * 8].view(np.uint16)
             for k in range(8):
                 some = bytes_read > 2 * k
-                if some.any():
-                    start = run.memory.places(run, of()[lanes][some], 16 if (bytes_read == 16).all() else 2, lanes[some], "copy")
-                    start = start if (bytes_read == 16).all() else run.memory.places(
-                        run, of()[lanes][some] + np.uint64(2 * k), 2, lanes[some], "copy") - 2 * k
-                    run.memory.touched(run, start + 2 * k, 2, 1, lanes[some], False)
-                    words[k // 2, some] |= array[start // 2 + k].astype(np.uint32) << np.uint32(16 * (k % 2))
+                start = run.memory.places(run, from_there[some] + np.uint64(2 * k), 2, lanes[some], "copy")
+                run.memory.touched(run, start, 2, 1, lanes[some], False)
+                words[k // 2, some] |= array[start // 2].astype(np.uint32) << np.uint32(16 * (k % 2))
             run.shared.begin(at, lanes, words)
         return begin
     if i.name == "cp.async.commit_group":

@@ -8,7 +8,6 @@
 #include "speeds.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,23 +38,6 @@ typedef struct work {
     char kernels[2048]; /* Markdown: those of the last row of a precision */
 } work;
 
-/* A driver may crash: what is printed stays. */
-static void put(const work *w, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void put(const work *w, const char *format, ...)
-{
-    va_list args, again;
-
-    va_start(args, format);
-    va_copy(again, args);
-    vprintf(format, args);
-    fflush(stdout);
-    vfprintf(w->f, format, again);
-    va_end(again);
-    va_end(args);
-}
-
 static int open_row(vitcl_session **s, const work *w, size_t i, uint32_t batch)
 {
     const vitcl_session_options o = {
@@ -77,16 +59,14 @@ static int once(const work *w, vitcl_session *s, uint32_t from, float *out)
     return stopped() ? EXIT_FAILED : EXIT_OK;
 }
 
-/* The largest error, over the largest logit. */
-static double error_of(const work *w, uint32_t batch)
+double largest_error(const float *a, const float *b, size_t n)
 {
-    const size_t n = (size_t)(batch < COMPARED ? batch : COMPARED) * w->classes;
     double most = 0, off = 0;
 
     for (size_t i = 0; i < n; i++) {
-        most = fmax(most, fabs((double)w->want[i]));
-        off = isfinite(w->got[i])
-                  ? fmax(off, fabs((double)w->got[i] - (double)w->want[i]))
+        most = fmax(most, fabs((double)b[i]));
+        off = isfinite(a[i]) && isfinite(b[i])
+                  ? fmax(off, fabs((double)a[i] - (double)b[i]))
                   : INFINITY;
     }
     return most > 0 ? off / most : INFINITY;
@@ -161,16 +141,18 @@ static int measure_row(work *w, size_t i, uint32_t batch, double peak)
         code = once(w, s, 0, w->got);
     if (code != EXIT_OK)
         goto done;
-    off = error_of(w, batch);
+    off = largest_error(w->got, w->want,
+                        (batch < COMPARED ? batch : COMPARED) *
+                            (size_t)w->classes);
     code = time_runs(&seconds, w, s);
     if (code != EXIT_OK)
         goto done;
     gflop = kernels_of(w, s, i, batch);
     w->each = seconds / batch;
-    put(w, "| %s | %u | %.2f | %.1f | %.1f | %.0f %% | %.1e%s |\n",
-        rows[i].name, batch, 1e3 * seconds, batch / seconds, gflop / seconds,
-        peak > 0 ? 100 * gflop / seconds / peak : 0, off,
-        off <= rows[i].bound ? "" : " **WRONG**");
+    put_both(w->f, "| %s | %u | %.2f | %.1f | %.1f | %.0f %% | %.1e%s |\n",
+             rows[i].name, batch, 1e3 * seconds, batch / seconds,
+             gflop / seconds, peak > 0 ? 100 * gflop / seconds / peak : 0, off,
+             off <= rows[i].bound ? "" : " **WRONG**");
     w->wrong = w->wrong || !(off <= rows[i].bound);
 done:
     vitcl_session_free(s);
@@ -188,8 +170,8 @@ static int measure_precision(work *w, size_t i)
     for (size_t k = 0; k < sizeof batches / sizeof *batches; k++) {
         /* three runs, and some for what is compiled */
         if (now() + 3 * batches[k] * w->each > w->end)
-            put(w, "| %s | %u | left out: no time | | | | |\n", rows[i].name,
-                batches[k]);
+            put_both(w->f, "| %s | %u | left out: no time | | | | |\n",
+                     rows[i].name, batches[k]);
         else if (code == EXIT_OK)
             code = measure_row(w, i, batches[k], peak);
     }
@@ -229,7 +211,7 @@ static int measure_all(work *w)
         memcpy(kernels[i], w->kernels, sizeof kernels[i]);
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows && code == EXIT_OK; i++)
-        put(w, "\n%s", kernels[i]);
+        put_both(w->f, "\n%s", kernels[i]);
     return code;
 }
 

@@ -100,3 +100,17 @@ void put_cells(const char *format, ...)
     }
     putchar('\n');
 }
+
+void put_both(FILE *also, const char *format, ...)
+{
+    va_list args, again;
+
+    va_start(args, format);
+    va_copy(again, args);
+    vprintf(format, args);
+    fflush(stdout);
+    if (also)
+        vfprintf(also, format, again);
+    va_end(again);
+    va_end(args);
+}

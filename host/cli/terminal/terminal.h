@@ -42,6 +42,10 @@ void tsv_text(const char *s);              /* tab, newline, backslash escaped */
 /* Text from a file, at most `most` bytes. Here, in messages and in tsv_text(),
  * control characters are written as \ooo to a terminal. */
 void put_text(const char *s, size_t most);
+/* printf() to stdout at once, as a driver may crash next, and into `also`,
+ * unless that is NULL. */
+void put_both(FILE *also, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* The bytes of the character at s; 0: not UTF-8, or it steers a terminal. */
 size_t text_length(const char *s);
 /* Makes bytes that are not UTF-8 "_". */
