@@ -27,12 +27,16 @@ static int timm_heads(const char *name, int width, bool other_width)
                                           "vit_base_patch16_gap_224",
                                           "eva_giant",
                                           NULL};
-    static const char *const giants[] = {"dinov2", "tipsv2", "radio", NULL};
+    static const char *const giants[] = {"dinov2", "tipsv2", "radio", "lingbot",
+                                         NULL};
+    static const char *const wide[] = {"vit_7b_", NULL};
     static const char *const eight[] = {"vit_small_resnet", NULL};
 
     if (vt_name_has(name, eight))
         return 8;
-    if (vt_name_has(name, sixteen) ||
+    if (vt_name_has(name, wide))
+        return 32;
+    if ((vt_name_has(name, sixteen) && !strstr(name, "huge_plus_")) ||
         (strstr(name, "giant") && !vt_name_has(name, giants)))
         return 16;
     if (other_width)
@@ -102,10 +106,12 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
  * by timm. */
 static const char *default_pool(const vt_config *c)
 {
-    static const char *const mean[] = {"_gap_",     "_rpn_",     "aimv2",
-                                       "beit3",     "eva_large", "test_vit2",
-                                       "test_vit4", NULL};
-    static const char *const map[] = {"siglip", "_map_", "test_vit3", NULL};
+    static const char *const mean[] = {
+        "_gap_",       "_rpn_",          "aimv2",     "beit3",
+        "eva_large",   "test_vit2",      "test_vit4", "_dinov3",
+        "vit_pe_lang", "vit_pe_spatial", NULL};
+    static const char *const map[] = {"siglip", "_map_", "test_vit3",
+                                      "vit_pe_core", NULL};
     const bool eva = strcmp(c->family, "eva02") == 0;
 
     if (strcmp(c->family, "relpos") == 0)
@@ -212,7 +218,8 @@ static vitcl_status timm_positions(vt_config *c, const vt_json *args,
 /* Which parts are optional, by the architecture's name and model_args. */
 static void timm_parts(vt_config *c, const vt_json *args)
 {
-    static const char *const bare[] = {"_radio_", "vit_intern300m", NULL};
+    static const char *const bare[] = {"_radio_", "vit_intern300m",
+                                       "vit_pe_lang", "vit_pe_spatial", NULL};
     const vt_json *pos = vt_json_get(args, "pos_embed");
     const char *how = "learn";
     bool norm = true;

@@ -16,13 +16,14 @@
 
 /* ---- Hugging Face ---- */
 
-/* One class has any. */
+/* Two classes have any. */
 static int hf_registers(const vt_json *config, const vt_json *v,
                         const char **bad)
 {
-    int n = 4;
+    const char *type = vt_config_hf(config);
+    int n = strcmp(type, "dinov3_vit") == 0 ? 0 : 4;
 
-    if (strcmp(vt_config_hf(config), "dinov2_with_registers") != 0)
+    if (n && strcmp(type, "dinov2_with_registers") != 0)
         return 0;
     vt_config_count(&n, v, "num_register_tokens", VT_MOST_WIDTH, bad);
     return n;

@@ -26,6 +26,7 @@
 #include "models/vit.h"
 
 #include "models/config.h"
+#include "models/rope.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -215,8 +216,9 @@ static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
                       vt_param(p, name[1], 1, &head),
                       vt_param(p, name[2], 1, &head),
                       vt_param(p, name[3], 1, &head), c->eps);
+    e.rope = vt_rope_value(p, c, i, &e);
     if (e.rope != VT_NONE)
-        h = vt_rope(p, h, c->heads, e.rope, skip);
+        h = vt_rope(p, h, c->heads, e.rope, skip, c->rope.halves);
     if (c->pos_kind == VT_POS_RELATIVE)
         e.bias = vt_pos_bias(p, c, i, h, skip, &e);
     return vt_attention(p, h,
@@ -347,11 +349,13 @@ static vt_val attention_pool(vt_plan *p, const vt_model *m, vt_val x)
     x = vt_dense(p, x, "attn_pool.kv", 2 * D, true, VT_ACT_NONE, VT_NONE,
                  VT_NONE);
     x = vt_attention_cross(
-        p, q, x, (vt_attention_args){.heads = c->heads, .bias = VT_NONE});
+        p, q, x,
+        (vt_attention_args){.heads = c->pool_heads ? c->pool_heads : c->heads,
+                            .bias = VT_NONE});
     x = vt_dense(p, x, "attn_pool.proj", D, true, VT_ACT_NONE, VT_NONE,
                  VT_NONE);
     h = vt_vit_layernorm(p, x, c->eps, "attn_pool.norm");
-    h = vt_dense(p, h, "attn_pool.mlp.fc1", c->mlp, true, c->act, VT_NONE,
+    h = vt_dense(p, h, "attn_pool.mlp.fc1", c->pool_mlp, true, c->act, VT_NONE,
                  VT_NONE);
     x = vt_dense(p, h, "attn_pool.mlp.fc2", D, true, VT_ACT_NONE, VT_NONE, x);
     return vt_pool(p, x, VT_POOL_TOKEN, 0);
@@ -419,16 +423,13 @@ bool vt_vit_match(const vt_json *config, const vt_weights *w)
 {
     static const char *const timm[] = {
         "vit_", "flexivit_", "test_vit", "aimv2", "beit3_", "eva_large_", NULL};
-    /* timm's other ViTs with rotary positions (eva.py): the tensors do not
-     * show them */
-    static const char *const rotary[] = {"_rope_",    "_dinov3", "_lingbot",
-                                         "_sapiens2", "vit_pe_", NULL};
+    static const char *const others[] = {"_sapiens2", NULL};
     const char *name = vt_config_timm(config), *type = vt_config_hf(config);
 
     if (!config)
         return strcmp(vt_weights_dialect(w), "npz") == 0 &&
                vt_weight_has(w, "patch_embed.proj.weight");
-    if (vt_name_has(name, rotary))
+    if (vt_name_has(name, others))
         return false;
     for (int i = 0; timm[i]; i++)
         if (strncmp(name, timm[i], strlen(timm[i])) == 0)

@@ -98,6 +98,7 @@ VT_FAMILY(siglip);
 VT_FAMILY(beit);
 VT_FAMILY(relpos);
 VT_FAMILY(eva02);
+VT_FAMILY(rotary);
 VT_FAMILY(hybrid);
 VT_FAMILY(resnet);
 VT_FAMILY(resnetd);

@@ -44,9 +44,11 @@ vt_val vt_layernorm_rows(vt_plan *p, vt_val x, vt_val gamma, vt_val beta,
  * gammas and betas [D]. */
 vt_val vt_qknorm(vt_plan *p, vt_val qkv, int heads, vt_val q_gamma,
                  vt_val q_beta, vt_val k_gamma, vt_val k_beta, float eps);
-/* qkv[B,T,3C]: rotate q and k of the tokens from `skip` on; table[T-skip, 2,
- * D]: sin and cos (timm's EVA: interleaved pairs, x*cos + rot(x)*sin). */
-vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip);
+/* qkv[B,T,3C]: rotates pairs of q and k of the tokens from `skip` on: adjacent
+ * elements, or with `halves` those half a head apart. table[T-skip,2,D] or, for
+ * each head, [H,T-skip,2,D]: sin and cos of each element's angle. */
+vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip,
+               bool halves);
 
 typedef enum {               /* which tokens a token attends to: */
                VT_TO_ALL,    /* all of its picture */

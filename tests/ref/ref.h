@@ -25,7 +25,7 @@ void ref_layernorm(double *out, const double *x, const double *gamma,
 void ref_qknorm(double *out, const double *qkv, const double *const *weights,
                 int N, int H, int D, double eps);
 void ref_rope(double *out, const double *qkv, const double *table, int B, int T,
-              int H, int D, int skip);
+              int H, int D, int skip, int halves, int each);
 void ref_relpos(double *out, const double *table, const int *index, int H,
                 int pairs);
 /* q rows 3*H*D apart in qkv[B,T,..]; keys[L,H*D]; R prefix tokens */
