@@ -115,6 +115,7 @@ void vt_read_flags(vt_config *c, const vt_weights *w)
     c->pos_embed = !c->pos_optional || vt_weight_has(w, "pos_embed");
     c->pre_norm = vt_weight_has(w, "norm_pre.weight") ||
                   vt_weight_has(w, "norm_pre.bias");
+    c->embed_norm = vt_weight_has(w, "patch_embed.norm.weight");
     c->patch_bias = !c->pre_norm || vt_weight_has(w, "patch_embed.proj.bias");
     c->final_norm =
         vt_weight_has(w, "norm.weight") || vt_weight_has(w, "norm.bias");

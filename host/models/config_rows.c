@@ -185,7 +185,7 @@ const key vt_config_hf_towers[] = {
     READ("img_size"), READ("patch_size"), ONLY("in_chans", "3"),               \
         READ("num_classes"), READ("global_pool"), READ("embed_dim"),           \
         READ("depth"), READ("num_heads"), READ("mlp_ratio"), READ("qkv_bias"), \
-        READ("init_values"), NONE("norm_layer"), IDLE("drop_rate"),            \
+        READ("init_values"), READ("norm_layer"), IDLE("drop_rate"),            \
         IDLE("proj_drop_rate"), IDLE("attn_drop_rate"), IDLE("drop_path_rate")
 #define PADDED ONLY("dynamic_img_pad", "false"), IDLE("dynamic_img_size")
 

@@ -29,13 +29,13 @@ static int timm_heads(const char *name, int width, bool other_width)
                                           NULL};
     static const char *const giants[] = {"dinov2", "tipsv2", "radio", "lingbot",
                                          NULL};
-    static const char *const wide[] = {"vit_7b_", NULL};
+    static const char *const wide[] = {"vit_7b_", "aimv2_", NULL};
     static const char *const eight[] = {"vit_small_resnet", NULL};
 
     if (vt_name_has(name, eight))
         return 8;
     if (vt_name_has(name, wide))
-        return 32;
+        return other_width ? 0 : width / 128;
     if ((vt_name_has(name, sixteen) && !strstr(name, "huge_plus_")) ||
         (strstr(name, "giant") && !vt_name_has(name, giants)))
         return 16;
@@ -63,8 +63,8 @@ static vt_act timm_act(const char *name)
 static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
                                 const vt_weights *w, const char *path)
 {
-    static const char *const keys[] = {"attn_layer", "block_fn", "norm_layer",
-                                       "mlp_layer", "embed_norm_layer"};
+    static const char *const keys[] = {"attn_layer", "block_fn", "mlp_layer",
+                                       "embed_norm_layer"};
     static const struct {
         const char *tensor, *is, *verb;
     } parts[] = {
@@ -92,12 +92,12 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
             return vt_fail(VITCL_EUNSUPPORTED,
                            "%s: %s has %s, which %s not supported", path,
                            c->name, parts[i].is, parts[i].verb);
-    if (vt_weight_has(w, "blocks.0.norm1.weight") &&
+    if (!c->rms && vt_weight_has(w, "blocks.0.norm1.weight") &&
         !vt_weight_has(w, "blocks.0.norm1.bias") &&
         !vt_weight_has(w, "blocks.0.norm2.bias"))
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: %s normalises without a bias (RMS norm), which is "
-                       "not supported",
+                       "%s: %s normalises without a bias, which is supported "
+                       "where timm has RMS norm",
                        path, c->name);
     return VITCL_OK;
 }
@@ -243,6 +243,28 @@ static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
         c->registers = n; /* named as missing later */
 }
 
+/* RMS norm: the tensors have no bias then, but do not show the mean. */
+static vitcl_status timm_norm(vt_config *c, const vt_json *args,
+                              const char *path)
+{
+    static const char *const rms[] = {"aimv2_", "test_vit4", NULL};
+    static const char *const callable[] = {"eva02", "rotary", "beit", "relpos",
+                                           NULL};
+    const char *layer = "";
+    const bool named = vt_json_string(&layer, vt_json_get(args, "norm_layer"));
+
+    c->rms = named ? strcmp(layer, "rmsnorm") == 0 : vt_name_has(c->name, rms);
+    if (c->rms && c->qk_norm)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: RMS norm of queries and keys is not supported",
+                       path);
+    if (!named || ((c->rms || strcmp(layer, "layernorm") == 0) &&
+                   !vt_name_has(c->family, callable)))
+        return VITCL_OK;
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: norm_layer \"%.40s\" is not supported", path, layer);
+}
+
 static bool has(const vt_json *args, const char *key)
 {
     const vt_json *v = vt_json_get(args, key);
@@ -253,6 +275,7 @@ static bool has(const vt_json *args, const char *key)
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path)
 {
+    static const char *const larger[] = {"clip", "beit3", "aimv2", NULL};
     vitcl_status st = VITCL_OK;
     const vt_json *args = vt_json_get(config, "model_args");
     const char *name = vt_config_timm(config), *bad = NULL, *none = NULL;
@@ -274,6 +297,7 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     vt_config_number(&c->pre_logits, args, "representation_size", VT_MOST_WIDTH,
                      &bad);
     timm_tokens(c, args, &bad);
+    VT_TRY(timm_norm(c, args, path));
     VT_TRY(timm_refuse(c, args, w, path));
     if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad)) {
         const bool other = has(args, "embed_dim");
@@ -289,7 +313,8 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
         st = vt_bad_number(path, bad);
         goto done;
     }
-    c->eps = strstr(name, "clip") || strstr(name, "beit3") ? 1e-5f : 1e-6f;
+    c->eps =
+        vt_name_has(name, larger) && !has(args, "norm_layer") ? 1e-5f : 1e-6f;
     c->act = timm_act(name);
     if (vt_config_text(args, "act_layer")[0] &&
         !vt_act_parse(&c->act, vt_config_text(args, "act_layer")))

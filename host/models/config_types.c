@@ -78,6 +78,7 @@ static const typed_field timm_args[] = {
     {"reg_tokens", COUNT},
     {"representation_size", COUNT},
     {"act_layer", TEXT},
+    {"norm_layer", TEXT},
     {"global_pool", TEXT},
     {"pos_embed", TEXT},
     {"pos_injection", TEXT},

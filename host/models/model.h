@@ -83,6 +83,8 @@ typedef struct vt_config {
     vt_pos_rule pos_rule;
     bool proj_bias, fc_bias; /* of attention's output and of the MLP */
     bool patch_bias, qkv_bias, qk_norm, layer_scale, head_bias;
+    bool rms;                 /* norms have neither a mean nor a bias */
+    bool embed_norm;          /* patch_embed.norm on the projected patches */
     bool pre_norm;            /* norm_pre before block 0 */
     bool final_norm;          /* norm on all tokens after the last block */
     bool fc_norm;             /* fc_norm after pooling */

@@ -34,8 +34,8 @@
 
 /* ---- helpers ---- */
 
-vt_val vt_vit_layernorm(vt_plan *p, vt_val x, float eps, const char *format,
-                        ...)
+vt_val vt_vit_layernorm(vt_plan *p, vt_val x, const vt_config *c,
+                        const char *format, ...)
 {
     char prefix[80], name[96];
     const int width = vt_dim(p, x, -1);
@@ -47,9 +47,11 @@ vt_val vt_vit_layernorm(vt_plan *p, vt_val x, float eps, const char *format,
     va_end(args);
     snprintf(name, sizeof name, "%s.weight", prefix);
     gamma = vt_param(p, name, 1, &width);
+    if (c->rms)
+        return vt_rmsnorm(p, x, gamma, c->eps, 0);
     snprintf(name, sizeof name, "%s.bias", prefix);
     beta = vt_param(p, name, 1, &width);
-    return vt_layernorm(p, x, gamma, beta, eps);
+    return vt_layernorm(p, x, gamma, beta, c->eps);
 }
 
 /* out = residual + scale * act(x W^T + b) with block i's weights. */
@@ -161,6 +163,9 @@ vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
     vt_val prefix[3], x = patches, pos = VT_NONE;
     int n = 0;
 
+    if (c->embed_norm)
+        x = vt_vit_layernorm(p, x, c, "patch_embed.norm");
+
     if (o->patch_source != VT_NONE)
         x = vt_mask_patches(
             p, x, o->patch_source,
@@ -180,7 +185,7 @@ vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
         x = vt_pos_add(p, c, x, "", gh, gw);
     x = vt_vit_dropout(p, x, o);
     if (c->pre_norm)
-        x = vt_vit_layernorm(p, x, c->eps, "norm_pre");
+        x = vt_vit_layernorm(p, x, c, "norm_pre");
     vt_name(p, x, "embed");
     return x;
 }
@@ -242,15 +247,14 @@ static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h,
                   VT_NONE);
     }
     h = vt_vit_dropout(p, h, o);
-    return c->mlp_norm ? vt_vit_layernorm(p, h, c->eps, "blocks.%d.mlp.norm", i)
-                       : h;
+    return c->mlp_norm ? vt_vit_layernorm(p, h, c, "blocks.%d.mlp.norm", i) : h;
 }
 
 /* One pre-norm block: x += attention(ln1(x)), then x += mlp(ln2(x)). */
 static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
                        vt_block_extra e, const vt_build_options *o)
 {
-    vt_val h = vt_vit_layernorm(p, x, c->eps, "blocks.%d.norm1", i);
+    vt_val h = vt_vit_layernorm(p, x, c, "blocks.%d.norm1", i);
 
     h = attention(p, c, i, h, e);
     if (e.rows) {
@@ -258,12 +262,12 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
         x = vt_slice(p, x, 0, e.rows);
     }
     if (c->attn_norm)
-        h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.attn.norm", i);
+        h = vt_vit_layernorm(p, h, c, "blocks.%d.attn.norm", i);
     h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
               layer_scale(p, c, i, 1), drops(o) ? VT_NONE : x);
     x = drops(o) ? branch(p, c, i, x, h, o) : h;
 
-    h = vt_vit_layernorm(p, x, c->eps, "blocks.%d.norm2", i);
+    h = vt_vit_layernorm(p, x, c, "blocks.%d.norm2", i);
     h = mlp(p, c, i, h, o);
     h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE,
               layer_scale(p, c, i, 2), drops(o) ? VT_NONE : x);
@@ -278,12 +282,12 @@ static vt_val post_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
 
     h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
               VT_NONE, VT_NONE);
-    h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm1", i);
+    h = vt_vit_layernorm(p, h, c, "blocks.%d.norm1", i);
     x = branch(p, c, i, x, h, o);
     h = mlp(p, c, i, x, o);
     h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE, VT_NONE,
               VT_NONE);
-    h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm2", i);
+    h = vt_vit_layernorm(p, h, c, "blocks.%d.norm2", i);
     return branch(p, c, i, x, h, o);
 }
 
@@ -311,13 +315,17 @@ vt_val vt_vit_blocks(vt_plan *p, const vt_config *c, vt_val x, vt_block_extra e,
 vt_val vt_vit_norm(vt_plan *p, const vt_config *c, vt_val x)
 {
     const int rows = vt_vit_rows(p, c);
+    const bool some = c->final_norm && rows && vt_dim(p, x, 1) > rows;
 
-    if (c->final_norm && rows && vt_dim(p, x, 1) > rows)
+    if (some && c->rms)
+        return vt_rmsnorm(p, x, vt_param(p, "norm.weight", 1, &c->width),
+                          c->eps, rows);
+    if (some)
         return vt_layernorm_rows(p, x, vt_param(p, "norm.weight", 1, &c->width),
                                  vt_param(p, "norm.bias", 1, &c->width), c->eps,
                                  rows);
     if (c->final_norm)
-        x = vt_vit_layernorm(p, x, c->eps, "norm");
+        x = vt_vit_layernorm(p, x, c, "norm");
     else if (vt_vit_returns_tokens(c))
         x = vt_scale(p, x, 1.0f); /* a value has one name: block.i's copy */
     if (vt_vit_returns_tokens(c)) {
@@ -354,7 +362,7 @@ static vt_val attention_pool(vt_plan *p, const vt_model *m, vt_val x)
                             .bias = VT_NONE});
     x = vt_dense(p, x, "attn_pool.proj", D, true, VT_ACT_NONE, VT_NONE,
                  VT_NONE);
-    h = vt_vit_layernorm(p, x, c->eps, "attn_pool.norm");
+    h = vt_vit_layernorm(p, x, c, "attn_pool.norm");
     h = vt_dense(p, h, "attn_pool.mlp.fc1", c->pool_mlp, true, c->act, VT_NONE,
                  VT_NONE);
     x = vt_dense(p, h, "attn_pool.mlp.fc2", D, true, VT_ACT_NONE, VT_NONE, x);
@@ -374,7 +382,7 @@ vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x)
                      0.5f);
     else
         x = vt_pool(p, x, c->pool, c->pool_first);
-    return c->fc_norm ? vt_vit_layernorm(p, x, c->eps, "fc_norm") : x;
+    return c->fc_norm ? vt_vit_layernorm(p, x, c, "fc_norm") : x;
 }
 
 /* The input of masked patch prediction. There is no pool, so fc_norm is applied
@@ -384,7 +392,7 @@ static vt_val last_patches(vt_plan *p, const vt_config *c, vt_val x)
     const int prefix = c->class_token + c->dist_token + c->registers;
 
     if (c->fc_norm && !c->final_norm)
-        x = vt_vit_layernorm(p, x, c->eps, "fc_norm");
+        x = vt_vit_layernorm(p, x, c, "fc_norm");
     return prefix ? vt_slice(p, x, prefix, vt_dim(p, x, 1) - prefix) : x;
 }
 

@@ -40,6 +40,9 @@ vt_val vt_layernorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps);
 /* Only rows 0..count-1 of each picture's T: x[B,T,C] -> [B,count,C]. */
 vt_val vt_layernorm_rows(vt_plan *p, vt_val x, vt_val gamma, vt_val beta,
                          float eps, int count);
+/* The same with a mean of 0 and no beta: x / sqrt(mean(x^2) + eps) * gamma.
+ * count 0: all rows. */
+vt_val vt_rmsnorm(vt_plan *p, vt_val x, vt_val gamma, float eps, int count);
 /* qkv[B,T,3C]: layer norm over each head's D of q and k (qk-norm); v is copied.
  * gammas and betas [D]. */
 vt_val vt_qknorm(vt_plan *p, vt_val qkv, int heads, vt_val q_gamma,
