@@ -4,7 +4,7 @@
  * Easy to get wrong: the file does not contain the number of heads, the epsilon
  * or the activation. They depend on the architecture's name, as in timm's
  * source, and model_args overrides them. Settings that the tensors do not show
- * (RMS norm, other attention) are refused.
+ * (other attention) are refused.
  */
 #include "models/config.h"
 
