@@ -242,6 +242,8 @@ def hf_cases():
         "hf_dinov2_reg": (tf.Dinov2WithRegistersForImageClassification, tf.Dinov2WithRegistersConfig(**c, mlp_ratio=3, image_size=S, patch_size=P, num_labels=5, num_register_tokens=2), (32, 16), {}),
         "hf_dinov3": (tf.DINOv3ViTModel, tf.DINOv3ViTConfig(**c, **m, num_register_tokens=2), (32, 24), {}),
         "hf_dinov3_gated": (tf.DINOv3ViTModel, tf.DINOv3ViTConfig(**c, **m, use_gated_mlp=True, hidden_act="silu", query_bias=False, value_bias=False), S, {}),
+        "hf_ijepa": (tf.IJepaForImageClassification, tf.IJepaConfig(**c, **m, num_labels=5), S, {}),
+        "hf_data2vec": (tf.Data2VecVisionForImageClassification, tf.Data2VecVisionConfig(**c, **m, num_labels=5, use_relative_position_bias=True), S, {}),
         "hf_dinov2": (tf.Dinov2ForImageClassification, tf.Dinov2Config(**c, mlp_ratio=3, image_size=S, patch_size=P, num_labels=5, use_swiglu_ffn=True), (32, 16), {}),
         "hf_clip": (tf.CLIPVisionModelWithProjection, tf.CLIPVisionConfig(**c, **m, projection_dim=6), S, {}),
         "hf_siglip": (tf.SiglipVisionModel, tf.SiglipVisionConfig(**c, **m), (32, 24), dict(interpolate_pos_encoding=True)),

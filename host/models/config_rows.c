@@ -93,6 +93,13 @@ static const key hf_vit[] = {
     READ("pooler_output_size"),
     READ("pooler_act"),
     IDLE("encoder_stride"),
+    /* MAE's */
+    IDLE("mask_ratio"),
+    IDLE("norm_pix_loss"),
+    IDLE("decoder_hidden_size"),
+    IDLE("decoder_intermediate_size"),
+    IDLE("decoder_num_attention_heads"),
+    IDLE("decoder_num_hidden_layers"),
     END,
 };
 

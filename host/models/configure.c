@@ -67,7 +67,8 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     }
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
-    c->class_token = strncmp(vt_config_hf(config), "siglip", 6) != 0;
+    c->class_token = strncmp(vt_config_hf(config), "siglip", 6) != 0 &&
+                     strcmp(vt_config_hf(config), "ijepa") != 0;
     c->dist_token = strcmp(vt_config_hf(config), "deit") == 0;
     c->registers = registers;
     if (!c->classes && strstr(c->name, "ForImageClassification"))

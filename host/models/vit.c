@@ -1,7 +1,7 @@
 /*
  * vit.c - the Vision Transformer (Dosovitskiy et al. 2020, arXiv:2010.11929)
- * in the variants of timm, Hugging Face (ViT, ViT-MSN) and Google's .npz
- * files, and the parts that other families share.
+ * in the variants of timm, Hugging Face (ViT, ViT-MSN, I-JEPA, MAE's encoder)
+ * and Google's .npz files, and the parts that other families share.
  *
  *   z0 = [class; x1 E; ... xN E] + E_pos
  *   z' = MSA(LN(z)) + z,   z = MLP(LN(z')) + z'    (depth times)
@@ -14,6 +14,8 @@
  *   - the position table may have no row for the class token
  *     (no_embed_class), or may have rows for registers
  *   - HF's pooler is not used for classification
+ *   - I-JEPA has no class token: its classifier reads the mean. MAE's encoder
+ *     sees all patches here; only its pre-training masks them
  *   - the paper also compares 2-D and relative positions, and positions before
  *     each block (appendix D.4). No published model has them, so their names
  *     are vitcl's own
@@ -432,6 +434,8 @@ bool vt_vit_match(const vt_json *config, const vt_weights *w)
     static const char *const timm[] = {
         "vit_", "flexivit_", "test_vit", "aimv2", "beit3_", "eva_large_", NULL};
     static const char *const others[] = {"_sapiens2", NULL};
+    static const char *const hf[] = {"vit", "vit_msn", "vit_mae", "ijepa",
+                                     NULL};
     const char *name = vt_config_timm(config), *type = vt_config_hf(config);
 
     if (!config)
@@ -442,15 +446,23 @@ bool vt_vit_match(const vt_json *config, const vt_weights *w)
     for (int i = 0; timm[i]; i++)
         if (strncmp(name, timm[i], strlen(timm[i])) == 0)
             return true;
-    return strcmp(type, "vit") == 0 || strcmp(type, "vit_msn") == 0;
+    for (int i = 0; hf[i]; i++)
+        if (strcmp(type, hf[i]) == 0)
+            return true;
+    return false;
 }
 
 vitcl_status vt_vit_configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
     const bool msn = strcmp(vt_config_hf(config), "vit_msn") == 0;
+    vitcl_status st = VITCL_OK;
 
-    return vt_configure(c, config, w, path, msn ? 1e-6f : 1e-12f, VT_ACT_GELU);
+    VT_TRY(vt_configure(c, config, w, path, msn ? 1e-6f : 1e-12f, VT_ACT_GELU));
+    if (c->source == VT_SOURCE_HF && !c->class_token) /* I-JEPA */
+        c->pool = VT_POOL_MEAN;
+done:
+    return st;
 }
 
 /* Everything after the patch projection. */

@@ -340,9 +340,11 @@ static const char *const clip_prefixes[] = {"visual.", NULL};
 static const char *const hf_marks[] = {
     "embeddings.patch_embeddings.projection.weight",
     "embeddings.patch_embedding.weight", NULL};
-static const char *const hf_prefixes[] = {
-    "vit.",  "deit.",         "dinov2.", "dinov2_with_registers.",
-    "beit.", "vision_model.", "",        NULL};
+static const char *const hf_prefixes[] = {"vit.",    "deit.",
+                                          "dinov2.", "dinov2_with_registers.",
+                                          "beit.",   "vision_model.",
+                                          "ijepa.",  "data2vec_vision.",
+                                          "",        NULL};
 static const char *const dinov3_marks[] = {"embeddings.patch_embeddings.weight",
                                            NULL};
 static const char *const dinov3_gated_marks[] = {"layer.0.mlp.gate_proj.weight",
