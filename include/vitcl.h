@@ -160,8 +160,9 @@ typedef struct {
     int fp16, fp64, subgroups, integer_dot, unified_memory;
     uint32_t tuned;    /* the user's tuned entries in use (vitcl_tune.h) */
     char warning[256]; /* not empty: which user entries are ignored, and why */
-    char products[64]; /* a GPU: for how many products each provider was the
-                        * fastest, "native 4, clblast 2", when it was opened */
+    char products[64]; /* for how many products each provider was the fastest,
+                        * "native 4, clblast 2", when it was opened; "": none
+                        * was timed */
     uint32_t timed;    /* products timed since then (vitcl_tune.h) */
 } vitcl_device_info;
 
@@ -701,7 +702,9 @@ void vitcl_log_set(vitcl_log log, void *context);
  *                                  test them
  *              VITCL_CL_DIR        read kernels from this folder
  *              VITCL_DEVICE_CLASS  cpu or gpu: use the kernels for such
- *                                  devices, to test them
+ *                                  devices, to test them; unknown-cpu: also
+ *                                  time products as on a processor that vitcl
+ *                                  does not know
  *              VITCL_BUILD_FORK=1  PoCL may compile in forked processes; only
  *                                  for programs without other threads
  *              VITCL_THREADS       threads for pictures and searches; without

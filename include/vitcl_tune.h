@@ -15,9 +15,10 @@
  *            vitcl_candidate_measure(), tells the result by
  *            vitcl_tuner_tell(), and saves the best.
  *   choices  Which of several devices is faster, for a precision and about so
- *            much work, in $XDG_CONFIG_HOME/vitcl/choices. On a GPU also which
- *            provider multiplies a product the fastest: a session without
- *            `gemm` times what is missing, in this process.
+ *            much work, in $XDG_CONFIG_HOME/vitcl/choices. On a GPU, and on a
+ *            processor other than x86-64 with AVX2, also which provider
+ *            multiplies a product the fastest: a session without `gemm` times
+ *            what is missing, in this process.
  *
  * Trials and measurements may crash the driver, so they run in processes of
  * vitcl-try: see "Trials" in vitcl.h.

@@ -89,7 +89,7 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
     VT_TRY(vt_dev_alive(model->dev));
     VT_TRY(vt_product_provider(&gemm, model->dev, o.gemm));
     if (strcmp(gemm, VT_PRODUCT_MEASURED) == 0)
-        gemm = vt_product_first(VT_CLASS_GPU);
+        gemm = vt_product_first(vt_dev_class(model->dev));
     if (o.precision == VITCL_HALF)
         VT_TRY(vt_half_choose(&o.precision, model->dev, gemm));
     VT_TRY(plan_of(&p, model, &o));

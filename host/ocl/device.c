@@ -93,14 +93,16 @@ static vitcl_status choose_class(vt_dev *dev, cl_device_type type)
     dev->class = type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU : VT_CLASS_GPU;
     if (!wanted || !*wanted)
         return VITCL_OK;
-    if (strcmp(wanted, "cpu") == 0)
+    if (strcmp(wanted, "cpu") == 0 || strcmp(wanted, "unknown-cpu") == 0)
         dev->class = VT_CLASS_CPU;
     else if (strcmp(wanted, "gpu") == 0)
         dev->class = VT_CLASS_GPU;
     else
-        return vt_fail(VITCL_EINVAL,
-                       "VITCL_DEVICE_CLASS is \"%.40s\"; it can be cpu or gpu",
-                       wanted);
+        return vt_fail(
+            VITCL_EINVAL,
+            "VITCL_DEVICE_CLASS is \"%.40s\"; it can be unknown-cpu, "
+            "cpu or gpu",
+            wanted);
     /* what is measured for one class is not for the other */
     VT_TRY(vt_format(&identity, "%s|class %s", dev->identity, wanted));
     free(dev->identity);

@@ -4,9 +4,8 @@
  *
  * Forms sum in different orders, so the answer must not change between two
  * runs, nor with the batch: it is kept in the user's file of choices, and
- * stands for a product whose rows are those of one picture. What is timed has
- * several pictures, so that a GPU is busy. With other tuned parameters or other
- * rivals it is another question.
+ * stands for a product whose rows are those of one picture. With other tuned
+ * parameters or other rivals it is another question.
  */
 #include "product/fastest.h"
 
@@ -16,6 +15,7 @@
 #include "product/race.h"
 #include "product/state.h"
 #include "tune/params.h"
+#include "units/dots.h"
 #include "units/verdicts.h"
 
 #include <stdio.h>
@@ -109,7 +109,8 @@ static void begin(char out[VT_CHOICE], const vitcl_device_info *info)
 /* A number for the tuned parameters, on which the speed depends. */
 static void append_tuned(char *out, const vt_dev *dev)
 {
-    static const vt_params_kind kinds[] = {VT_PARAMS_TILE, VT_PARAMS_CLBLAST};
+    static const vt_params_kind kinds[] = {VT_PARAMS_ROWS, VT_PARAMS_TILE,
+                                           VT_PARAMS_CLBLAST};
     uint32_t hash = 2166136261u;
     char word[24], entry[VT_ENTRY];
     bool any = false;
@@ -154,12 +155,28 @@ static void ask(char out[VT_CHOICE], const vt_dev *dev, const vt_gemm_desc *d,
         append(out, names[i]);
 }
 
+/* Where native was the fastest of every product that was timed: processors with
+ * one of these instructions. */
+static const int known[] = {VT_DOT_S16}; /* x86-64 with AVX2 or AVX-512 */
+
+static bool processor_known(void)
+{
+    const char *class = vt_getenv("VITCL_DEVICE_CLASS");
+
+    if (class && strcmp(class, "unknown-cpu") == 0)
+        return false;
+    for (size_t i = 0; i < VT_COUNT(known); i++)
+        if (vt_dot_here(known[i]))
+            return true;
+    return false;
+}
+
 bool vt_fastest_possible(vt_class class)
 {
     const char *off = vt_getenv("VITCL_CACHE");
 
-    return class == VT_CLASS_GPU && !(off && strcmp(off, "off") == 0) &&
-           vt_choices_possible();
+    return (class == VT_CLASS_GPU || !processor_known()) &&
+           !(off && strcmp(off, "off") == 0) && vt_choices_possible();
 }
 
 /* ---- a device's memory ---- */

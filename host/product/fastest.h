@@ -19,8 +19,9 @@ int vt_fastest(char answer[VT_CHOICE], bool *timed, const char *question,
                const char *const *names, int n, vt_time_rivals time,
                void *context);
 
-/* May products be timed on devices of this class? Not on CPUs, whose order is
- * fixed; not with VITCL_CACHE=off, or where no answer can be kept. */
+/* May products be timed on devices of this class? Not on a processor that is
+ * known, whose order is fixed; not with VITCL_CACHE=off, or where no answer can
+ * be kept. */
 bool vt_fastest_possible(vt_class class);
 /* Of n forms that take d, the fastest; NULL: unknown. Times them if `time`. */
 const vt_form *vt_fastest_form(vt_dev *dev, const vt_gemm_desc *d,

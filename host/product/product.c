@@ -6,7 +6,8 @@
  * does (plain supports all but int8). Of a provider's forms, the first one in
  * vt_forms[] that supports it is used. vt_gemm_describe() names the result.
  *
- * The default of a GPU is the fastest (fastest.c), where that can be kept.
+ * The default of a GPU, and in f32 of a processor that is not known, is the
+ * fastest (fastest.c), where that can be kept.
  */
 #include "product/product.h"
 
@@ -75,6 +76,22 @@ static bool measured(const char *provider)
     return strcmp(provider, VT_PRODUCT_MEASURED) == 0;
 }
 
+/* The provider of what is not timed on processors. */
+static const char *named(const char *provider, vt_class class)
+{
+    return measured(provider) && class == VT_CLASS_CPU ? orders[class][0]
+                                                       : provider;
+}
+
+/* On processors only native multiplies in other types than f32. Whether the
+ * sums come with a product must be known before it is timed, or a training's
+ * bits would change when the answer is kept. */
+static bool timed(const char *provider, const vt_gemm_desc *d)
+{
+    return measured(provider) &&
+           (d->device_class == VT_CLASS_GPU || (d->type == VT_F32 && !d->sums));
+}
+
 /* ---- the form of a product; d is filled in ---- */
 
 /* The first form of this provider that takes d, and what it is told; NULL:
@@ -88,6 +105,14 @@ static const vt_form *form_of(vt_told *t, vt_dev *dev, const char *provider,
             vt_product_usable(dev, i))
             return vt_forms[i];
     return NULL;
+}
+
+/* Does another form of this provider compute it on a processor? */
+static bool preceded(const vt_form *f, const vt_form *const *forms, int n,
+                     const vt_gemm_desc *d)
+{
+    return n && d->device_class == VT_CLASS_CPU &&
+           strcmp(forms[n - 1]->provider, f->provider) == 0;
 }
 
 /* The forms to choose from: plain ones only in 16 bits, where there may be no
@@ -104,8 +129,8 @@ static int rivals(const vt_form *forms[VT_FORMS], size_t *temp, vt_dev *dev,
         const vt_form *f = vt_forms[i];
         vt_told t;
 
-        if ((f->plain && !half) || !vt_product_tell(&t, dev, f, d) ||
-            !vt_product_usable(dev, i))
+        if ((f->plain && !half) || preceded(f, forms, n, d) ||
+            !vt_product_tell(&t, dev, f, d) || !vt_product_usable(dev, i))
             continue;
         if (f->asks == VT_ASKS_UNIT && vt_mma_is_unit(t.unit)) {
             forms[0] = f;
@@ -140,7 +165,7 @@ static void complete(vt_product *p, vt_dev *dev, const char *provider)
 {
     const vt_form *f = p->form;
 
-    p->own = strcmp(f->provider, provider) == 0;
+    p->own = strcmp(f->provider, named(provider, p->told.d.device_class)) == 0;
     p->layout = f->layout && p->told.d.b_packed ? f->layout(dev, &p->told) : "";
     p->packed_bytes = vt_form_b_bytes(dev, f, &p->told);
     p->temp_bytes = vt_form_temp_bytes(dev, f, &p->told);
@@ -156,14 +181,15 @@ static vitcl_status resolve(vt_product *out, vt_dev *dev, const char *provider,
 
     *out = (vt_product){.layout = ""};
     VT_TRY(vt_gemm_check(&f));
-    if (measured(provider)) {
+    if (timed(provider, &f)) {
         out->form = fastest(&out->told, &out->temp_bytes, dev, &f, time);
         if (!out->form && !time) {
             out->told.d = f;
             return VITCL_OK;
         }
     } else {
-        out->form = form_of(&out->told, dev, provider, &f);
+        out->form =
+            form_of(&out->told, dev, named(provider, f.device_class), &f);
     }
     for (; !out->form && *order; order++)
         out->form = form_of(&out->told, dev, *order, &f);
@@ -244,6 +270,7 @@ bool vt_product_plain(const char *provider)
 
 bool vt_product_dots(vt_dev *dev, const char *provider)
 {
+    provider = named(provider, vt_dev_class(dev));
     for (size_t i = 0; vt_forms[i]; i++)
         if (strcmp(vt_forms[i]->provider, provider) == 0 &&
             vt_forms[i]->asks == VT_ASKS_DOT)
@@ -264,7 +291,7 @@ bool vt_product_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
                             .b_packed = true};
     const vt_gemm_desc f = vt_product_filled(dev, &d);
     vt_told t;
-    const vt_form *form = form_of(&t, dev, provider, &f);
+    const vt_form *form = form_of(&t, dev, named(provider, f.device_class), &f);
 
     if (!form || !form->int_rows)
         return false;

@@ -7,8 +7,9 @@
 #include "gemm/form.h"
 #include "product/timed.h"
 
-/* A GPU's default, in a provider's place: the fastest one of each product,
- * which is timed when it is first asked for (fastest.h). */
+/* The default of a GPU and of a processor that is not known, in a provider's
+ * place: the fastest one of each product, which is timed when it is first asked
+ * for (fastest.h). */
 #define VT_PRODUCT_MEASURED "measured"
 /* The provider that will be used; `wanted` NULL: the device's default. An
  * unknown or unusable name is an error that lists the usable ones. */

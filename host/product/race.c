@@ -1,7 +1,7 @@
 /*
  * race.c - time a product with several forms.
  *
- * It has the rows of several pictures, so that a GPU is busy.
+ * On a GPU it has the rows of several pictures, so that it is busy.
  */
 #include "product/race.h"
 
@@ -18,7 +18,8 @@ enum { ROWS = 1024, PICTURES = 64 };
 static vt_gemm_desc enlarged(const vt_gemm_desc *d)
 {
     const double one = (double)d->M * d->N * d->K;
-    int pictures = d->trans_a ? 1 : VT_MIN(PICTURES, VT_MAX(1, ROWS / d->M));
+    const bool one_only = d->trans_a || d->device_class == VT_CLASS_CPU;
+    int pictures = one_only ? 1 : VT_MIN(PICTURES, VT_MAX(1, ROWS / d->M));
     vt_gemm_desc e = *d;
 
     while (pictures > 1 && one * pictures > MOST_MACS)

@@ -1,5 +1,6 @@
-# products.sh - the default of a GPU: each product by the multiplication that was
-# the fastest when all were timed, once for a device, driver and version.
+# products.sh - the default of a GPU and of a processor that is not known: each
+# product by the multiplication that was the fastest when all were timed, once
+# for a device, driver and version.
 export XDG_CONFIG_HOME=$PWD/config VITCL_DEVICE_CLASS=gpu
 small="-m $VT_DATA/models/timm_vit -d 0:0"
 kept=config/vitcl/choices
@@ -65,7 +66,38 @@ run 0 plan $small
 err_not timed
 out_has 'clblast Xgemm'
 out_not measured
-# On a processor too.
+# A known processor's order is fixed; another one's products are timed in f32.
 rm $kept
-VITCL_DEVICE_CLASS=cpu run 0 plan $small
-[ ! -e $kept ] || fail "timed on a processor"
+export VITCL_DEVICE_CLASS=cpu
+if grep -qw avx2 /proc/cpuinfo; then
+    run 0 plan $small -v
+    [ ! -e $kept ] || fail "timed on a known processor"
+    out_has 'native rows'
+    out_not 'clblast|measured'
+fi
+run 0 embed $small "$picture" --gemm native --precision int8 -o native8.csv
+export VITCL_DEVICE_CLASS=unknown-cpu
+run 0 plan $small
+err_has 'timed [1-9][0-9]* products? with every multiplication, once for this device'
+out_has 'measured'
+grep -q '	product .*: [0-9x]* f32 .*by [a-z]* clblast	' $kept || fail "$(cat $kept)"
+cp $kept first
+run 0 plan $small -v
+err_not 'timed'
+cmp $kept first || fail "timed again"
+for best in rows clblast; do
+    other=clblast
+    [ $best = rows ] || other=rows
+    sed -i "s/	[a-z]* \([0-9.]* ms\), [a-z]* \([0-9.]* ms\)\$/	$best 1.000 ms, $other 2.000 ms/" $kept
+    run 0 plan $small
+    err_not 'timed'
+    out_has "$best .*, measured"
+    out_not "$other .*, measured"
+done
+# In other precisions nothing is timed, and the bits are native's.
+rm $kept
+run 0 embed $small "$picture" --precision int8 -o int8.csv
+cmp int8.csv native8.csv || fail "int8 has other bits"
+VITCL_CACHE=off run 0 plan $small
+out_has 'native rows'
+out_not 'clblast|measured'
