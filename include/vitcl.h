@@ -664,7 +664,8 @@ void vitcl_log_set(vitcl_log log, void *context);
  *            faster. vitcl_session_new(), the vitcl_train*() calls,
  *            vitcl_device_peak() and vitcl_tuner_new() start one process for
  *            each trial that is needed and has no result yet;
- *            vitcl_device_try() and vitcl_candidate_measure() always may.
+ *            vitcl_device_try(), vitcl_candidate_measure() and
+ *            vitcl_tuned_export() always may.
  *            A trial fails if it crashes, exceeds its time limit
  *            (VITCL_TRY_SECONDS; 60) or computes wrong numbers; multiply-adds
  *            are used instead. The result is stored with the compiled

@@ -105,6 +105,17 @@ VITCL_STATUS vitcl_candidate_measure(double *ratio, const char *select,
                                      const char *candidate, double seconds,
                                      vitcl_progress progress, void *context);
 
+/* Writes what the user's file has for CLBlast on this device to `path`, in the
+ * JSON of CLBlast's own tuners, which its database reads
+ * (scripts/database/database.py) from files such as clblast_xgemm_2_32.json.
+ * Times a product of 1024 x 1024 x 1024 with these parameters and with those
+ * built in, each in a process of vitcl-try: *tuned and *built_in, in ms, equal
+ * if the parameters are. progress: as for vitcl_candidate_measure().
+ * VITCL_EINVAL: the file has nothing for it. */
+VITCL_STATUS vitcl_tuned_export(double *tuned, double *built_in,
+                                const vitcl_device *device, const char *path,
+                                vitcl_progress progress, void *context);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "ocl/precision.h"
 #include "product/half_choice.h"
+#include "tune/export.h"
 #include "tune/tuner.h"
 #include "units/dots.h"
 
@@ -152,6 +153,23 @@ vitcl_status vitcl_candidate_measure(double *ratio, const char *select,
     VT_GIVEN(candidate);
     return vt_candidate_try(ratio, select, candidate, seconds, progress,
                             context);
+}
+
+vitcl_status vitcl_tuned_export(double *tuned, double *built_in,
+                                const vitcl_device *device, const char *path,
+                                vitcl_progress progress, void *context)
+{
+    vitcl_status st;
+
+    VT_GIVEN(tuned);
+    VT_GIVEN(built_in);
+    VT_GIVEN(device);
+    VT_GIVEN(path);
+    VT_TRY(vt_dev_alive(device->dev));
+    VT_TRY(
+        vt_tuned_export(tuned, built_in, device->dev, path, progress, context));
+done:
+    return st;
 }
 
 /* ---- trials of instructions ---- */

@@ -13,20 +13,30 @@
 #include <string.h>
 #include <vitcl_tune.h>
 
+/* As CLBlast's tuners call it: Xgemm, all parameters, 32 bits. */
+#define EXPORTED "clblast_xgemm_2_32.json"
+
 typedef struct tune {
     model_options common;
     uint32_t seconds;
+    const char *export, *output;
 } tune;
 
-static const opt options[] = {OPT_MODEL(tune),
-                              OPT_DEVICE(tune),
-                              OPT_BATCH(tune, "pictures at a time (default 1)"),
-                              OPT_SIDES(tune),
-                              OPT_RUN(tune),
-                              {0, "seconds", OPT_COUNT, "N",
-                               "search for at most this long (default 60)",
-                               offsetof(tune, seconds)},
-                              OPT_DONE};
+static const opt options[] = {
+    OPT_MODEL(tune),
+    OPT_DEVICE(tune),
+    OPT_BATCH(tune, "pictures at a time (default 1)"),
+    OPT_SIDES(tune),
+    OPT_RUN(tune),
+    {0, "seconds", OPT_COUNT, "N", "search for at most this long (default 60)",
+     offsetof(tune, seconds)},
+    {0, "export", OPT_CHOICE, "clblast",
+     "search nothing: write what was found for "
+     "CLBlast, for its database",
+     offsetof(tune, export)},
+    {'o', "output", OPT_FILE, "FILE.json", "of --export (default " EXPORTED ")",
+     offsetof(tune, output)},
+    OPT_DONE};
 
 /* The time limit for compiling and running a candidate. */
 #define LONGEST 30.0
@@ -94,6 +104,33 @@ static int report(const tally *t, vitcl_tuner *tuner)
     return EXIT_OK;
 }
 
+static int export_tuned(const tune *o)
+{
+    const char *path = o->output ? o->output : EXPORTED;
+    vitcl_device *device = NULL;
+    double tuned = 0, built_in = 0;
+    int code;
+
+    if (o->common.model || o->common.preset || o->common.batch ||
+        o->common.size.width || o->common.gemm || o->common.precision ||
+        o->seconds)
+        return usage("--export searches nothing; only -d and -o go with it");
+    code = open_device(&device, o->common.device);
+    if (code != EXIT_OK)
+        return code;
+    catch_stop();
+    guard_end();
+    if (vitcl_tuned_export(&tuned, &built_in, device, path, ask_stop, NULL) ==
+        VITCL_OK)
+        printf("%s: %.3f ms for 1024x1024x1024; %.3f ms with the built-in "
+               "parameters\n",
+               path, tuned, built_in);
+    else
+        code = stopped() ? EXIT_STOPPED : failed();
+    vitcl_device_free(device);
+    return code;
+}
+
 static int run(void *into, const words *operands)
 {
     const tune *o = into;
@@ -114,6 +151,10 @@ static int run(void *into, const words *operands)
     if (operands->count)
         return usage("unexpected argument '%s'; name the model with -m DIR",
                      operands->item[0]);
+    if (o->export)
+        return export_tuned(o);
+    if (o->output)
+        return usage("-o is for --export");
     code = open_model(&device, &model, &o->common);
     if (code != EXIT_OK)
         return code;
@@ -140,7 +181,9 @@ const command cmd_tune = {
     "(otherwise of the device's default), in one precision, for a model's "
     "sizes. Every candidate is checked and measured in a process of its own. "
     "The best is stored in ~/.config/vitcl/tuned, one line for each device, "
-    "driver version, kernel and precision, and used by every later run there.",
+    "driver version, kernel and precision, and used by every later run there. "
+    "--export clblast times what was stored for CLBlast once more and writes "
+    "it for CLBlast's own database.",
     options,
     sizeof(tune),
     run};

@@ -307,6 +307,70 @@ static bool usable(vt_dev *dev, const vt_number *numbers)
     return probe(&ok, dev, numbers) == VITCL_OK && ok;
 }
 
+/* ---- a time ---- */
+
+/* Operands that Xgemm takes as they are. */
+static vitcl_status square(vt_queue *q, cl_mem c, cl_mem a, cl_mem b)
+{
+    enum { S = VT_CLBLAST_SIDE };
+    CLBlastStatusCode e;
+    bool alone;
+
+    pthread_mutex_lock(&lock);
+    alone = vt_alone_begin(q, true); /* its kernel is not known */
+    e = CLBlastSgemm(CLBlastLayoutColMajor, CLBlastTransposeNo,
+                     CLBlastTransposeYes, S, S, S, 2.0f, a, 0, S, b, 0, S, 2.0f,
+                     c, 0, S, &q->queue, NULL);
+    vt_alone_end(q, alone);
+    pthread_mutex_unlock(&lock);
+    return e == CLBlastSuccess ? vt_queue_finish(q)
+                               : fail(q->dev, q, e, "Sgemm");
+}
+
+vitcl_status vt_clblast_time(double *ms, vt_dev *dev, const vt_number *numbers)
+{
+    enum { S = VT_CLBLAST_SIDE, RUNS = 10 };
+    const size_t bytes = (size_t)S * S * sizeof(float);
+    vt_buf *a = NULL, *b = NULL, *c = NULL;
+    vt_queue *q = NULL;
+    float *host = NULL;
+    double best = INFINITY;
+    vitcl_status st;
+
+    if (!usable(dev, numbers))
+        return vt_fail(VITCL_EDEVICE,
+                       "CLBlast multiplies wrongly with these parameters");
+    VT_TRY(VT_NEW(&host, (size_t)S * S));
+    VT_TRY(vt_queue_new(&q, dev, false));
+    VT_TRY(vt_buf_new(&a, dev, bytes));
+    VT_TRY(vt_buf_new(&b, dev, bytes));
+    VT_TRY(vt_buf_new(&c, dev, bytes));
+    VT_TRY(vt_buf_fill(q, a, 0x3f800000u /* 1 */));
+    VT_TRY(vt_buf_fill(q, b, 0x3f000000u /* 0.5 */));
+    VT_TRY(vt_buf_fill(q, c, 0));
+    VT_TRY(square(q, c->mem, a->mem, b->mem)); /* also builds */
+    VT_TRY(vt_buf_read(q, c, 0, host, bytes));
+    for (size_t i = 0; i < (size_t)S * S; i++)
+        if (host[i] != (float)S)
+            VT_TRY(vt_fail(VITCL_EDEVICE, "CLBlast's product is wrong"));
+    VT_TRY(vt_buf_fill(q, c, 0xc4800000u /* -S, which stays as it is */));
+    VT_TRY(vt_queue_finish(q));
+    for (int i = 0; i < RUNS; i++) {
+        const double from = vt_now_ms();
+
+        VT_TRY(square(q, c->mem, a->mem, b->mem));
+        best = VT_MIN(best, vt_now_ms() - from);
+    }
+    *ms = best;
+done:
+    vt_queue_free(q);
+    vt_buf_free(a);
+    vt_buf_free(b);
+    vt_buf_free(c);
+    free(host);
+    return st;
+}
+
 const vt_form vt_form_clblast = {.provider = "clblast",
                                  .name = "clblast",
                                  .usable = usable,

@@ -133,6 +133,12 @@ extern const vt_form vt_form_dot, vt_form_outer, vt_form_rows, vt_form_mma,
     vt_form_tile, vt_form_clblast, vt_form_plain;
 enum { VT_FORMS = 8 }; /* at most */
 
+/* clblast.c: a call of CLBlast that its own tuner times, C = 2 A B^T + 2 C in
+ * f32, all square, which runs Xgemm alone. *ms: the best of some. The device
+ * must not be used for other products. */
+enum { VT_CLBLAST_SIDE = 1024 };
+vitcl_status vt_clblast_time(double *ms, vt_dev *dev, const vt_number *numbers);
+
 /* B's bytes if it is packed, or as it is. */
 size_t vt_form_b_bytes(vt_dev *dev, const vt_form *f, const vt_told *t);
 /* Of vt_gemm_bufs; 0: none. */

@@ -262,6 +262,23 @@ unsigned vt_dev_number(const vt_dev *dev, unsigned what)
                                                                             : 0;
 }
 
+void vt_dev_text(char *out, size_t size, const vt_dev *dev, unsigned what)
+{
+    char *text;
+
+    (void)vt_query_text(&text, NULL, dev->id, what);
+    vt_copy_text(out, size, text);
+}
+
+void vt_dev_platform_text(char *out, size_t size, const vt_dev *dev,
+                          unsigned what)
+{
+    char *text;
+
+    (void)vt_query_text(&text, dev->platform, NULL, what);
+    vt_copy_text(out, size, text);
+}
+
 int vt_dev_vector(const vt_dev *dev)
 {
     return dev->vector;

@@ -100,8 +100,7 @@ cl_int vt_query_text(char **out, cl_platform_id platform, cl_device_id id,
     return e;
 }
 
-/* Copies it without surrounding blanks and control characters. */
-static void copy_text(char *out, size_t size, char *text)
+void vt_copy_text(char *out, size_t size, char *text)
 {
     const char *from = text ? text : "";
     size_t n;
@@ -142,7 +141,7 @@ static void ask(vt_driver_device *f, const struct property *p)
         e = vt_query_text(&text, f->platform, p->kind == TEXT ? f->id : NULL,
                           p->what);
         check(f, p->what, e);
-        copy_text((char *)field, p->size, text);
+        vt_copy_text((char *)field, p->size, text);
         return;
     }
     e = clGetDeviceInfo(f->id, p->what, sizeof v, &v, NULL);
@@ -224,7 +223,7 @@ static vitcl_status list_platform(vt_driver_device **out, size_t *n,
             continue;
         }
         (void)vt_query_text(&name, platform, NULL, CL_PLATFORM_NAME);
-        copy_text(f->info.platform, sizeof f->info.platform, name);
+        vt_copy_text(f->info.platform, sizeof f->info.platform, name);
         snprintf(f->info.error, sizeof f->info.error,
                  "the driver cannot list its devices: %s", vt_cl_name(e));
     }

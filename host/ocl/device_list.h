@@ -37,6 +37,9 @@ void vt_drivers_log(void);
  * is NULL. */
 cl_int vt_query_text(char **out, cl_platform_id platform, cl_device_id id,
                      cl_uint what);
+/* Copies `text`, or "" for NULL, without surrounding blanks and control
+ * characters, and frees it. */
+void vt_copy_text(char *out, size_t size, char *text);
 /* Is the word in a list of words, which may be NULL? */
 bool vt_has_word(const char *list, const char *word);
 /* If a driver does not know a query (CL_INVALID_VALUE), the field keeps its

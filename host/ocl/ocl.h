@@ -74,6 +74,11 @@ bool vt_dev_is_processor(const vt_dev *dev);
 bool vt_dev_reports(const vt_dev *dev, const char *extension);
 /* A number of clGetDeviceInfo(); 0: the driver does not know it. */
 unsigned vt_dev_number(const vt_dev *dev, unsigned what);
+/* A text of clGetDeviceInfo() or clGetPlatformInfo(), without surrounding
+ * blanks and control characters; "": the driver does not know it. */
+void vt_dev_text(char *out, size_t size, const vt_dev *dev, unsigned what);
+void vt_dev_platform_text(char *out, size_t size, const vt_dev *dev,
+                          unsigned what);
 /* The best number of float32 lanes per vector: 4, 8 or 16. */
 int vt_dev_vector(const vt_dev *dev);
 /* A CPU's work-item computes this many neighbouring elements of a row: PER * V

@@ -25,17 +25,6 @@ vt_gemm_desc vt_product_filled(const vt_dev *dev, const vt_gemm_desc *d)
     return f;
 }
 
-/* The numbers of a form that has them in f32 alone. */
-static void tell_numbers(vt_number *number, const vt_dev *dev,
-                         vt_params_kind kind)
-{
-    unsigned short v[VT_NUMBERS];
-
-    vt_params_values(v, dev, kind, VT_F32);
-    for (int i = 0; i < VT_NUMBERS; i++)
-        number[i] = (vt_number){.name = vt_params_name(kind, i), .value = v[i]};
-}
-
 /* The instruction and the parameters that are in use. */
 static void tell_parameters(vt_told *t, const vt_dev *dev, const vt_form *f)
 {
@@ -49,7 +38,7 @@ static void tell_parameters(vt_told *t, const vt_dev *dev, const vt_form *f)
             ? vt_params_rows(dev, kind, type, vt_dot_kinds[t->dot].lanes)
             : vt_params_rows(dev, VT_PARAMS_ROWS, type, vt_dev_vector(dev));
     if (!rows)
-        tell_numbers(t->number, dev, kind);
+        vt_params_numbers(t->number, dev, kind);
     t->tuned = some && vt_params_for(dev, kind, rows ? type : VT_F32);
 }
 

@@ -32,5 +32,8 @@ vitcl_status vt_trial_half(double *ms, vt_dev *dev, const char *provider,
  * ones. */
 vitcl_status vt_trial_candidate(double *ratio, const char *select,
                                 const char *candidate);
+/* Times CLBlast's Xgemm with this entry of parameters: vt_clblast_time(). The
+ * device is then for trials. */
+vitcl_status vt_trial_xgemm(double *ms, vt_dev *dev, const char *entry);
 
 #endif

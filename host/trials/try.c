@@ -10,6 +10,7 @@
  *   training DEVICE NAME DRIVER INSTRUCTION TYPE    "right" or "wrong", bf16
  *   half DEVICE NAME DRIVER PROVIDER TYPE    milliseconds of a product, bf16 or
  *       f16
+ *   xgemm DEVICE NAME DRIVER ENTRY       milliseconds of CLBlast's product
  *   measure DEVICE CANDIDATE             vitcl_candidate_measure()'s ratio
  *
  * It ends with its parent or at its time limit, and leaves no core: a crash is
@@ -122,6 +123,10 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
         VT_TRY(open_same(&dev, words + 1));
         VT_TRY(vt_trial_half(&figure, dev, words[4],
                              vt_precision_type(precision)));
+        snprintf(answer, size, "%.9g", figure);
+    } else if (n == 5 && strcmp(words[0], "xgemm") == 0) {
+        VT_TRY(open_same(&dev, words + 1));
+        VT_TRY(vt_trial_xgemm(&figure, dev, words[4]));
         snprintf(answer, size, "%.9g", figure);
     } else if (n == 3 && strcmp(words[0], "measure") == 0) {
         VT_TRY(vt_trial_candidate(&figure, words[1], words[2]));

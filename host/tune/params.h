@@ -59,6 +59,9 @@ void vt_params_values(unsigned short v[VT_NUMBERS], const vt_dev *dev,
 /* The built-in values for this device's vendor; false: the kernel has none. */
 bool vt_params_vendor(unsigned short v[VT_NUMBERS], vt_params_kind kind,
                       const vitcl_device_info *info);
+/* The values in use in f32, with their names. */
+void vt_params_numbers(vt_number number[VT_NUMBERS], const vt_dev *dev,
+                       vt_params_kind kind);
 /* The values in use as one line of words. */
 void vt_params_entry(char out[VT_ENTRY], const vt_dev *dev, vt_params_kind kind,
                      vt_dtype type);

@@ -126,6 +126,16 @@ void vt_params_values(unsigned short v[VT_NUMBERS], const vt_dev *dev,
         built_in(v, dev, kind, type);
 }
 
+void vt_params_numbers(vt_number number[VT_NUMBERS], const vt_dev *dev,
+                       vt_params_kind kind)
+{
+    unsigned short v[VT_NUMBERS];
+
+    vt_params_values(v, dev, kind, VT_F32);
+    for (int i = 0; i < VT_NUMBERS; i++)
+        number[i] = (vt_number){.name = vt_params_name(kind, i), .value = v[i]};
+}
+
 void vt_params_entry(char out[VT_ENTRY], const vt_dev *dev, vt_params_kind kind,
                      vt_dtype type)
 {

@@ -59,6 +59,68 @@ err_has '/config/vitcl/tuned is ignored: '
 cmp plain.npy bad.npy || fail "other bits"
 rm config/vitcl/tuned
 
+# What is kept for CLBlast, as CLBlast's own tuners write it.
+run 1 tune --export clblast -d 0:0
+says 'nothing is tuned for CLBlast on .* yet: vitcl tune --gemm clblast does it$'
+[ ! -e clblast_xgemm_2_32.json ] || fail "wrote nothing tuned"
+run 2 tune --export clblast -m "$VT_DATA/models/timm_vit"
+says 'searches nothing'
+run 2 tune $small -o out.json
+says 'is for --export'
+run 0 plan $small --gemm clblast
+if grep -q 'clblast Xgemm' out; then
+    line='GEMMK 0 KREG 1 KWG 16 KWI 2 MDIMA 8 MDIMC 8 MWG 32 NDIMB 8 NDIMC 8 NWG 32 SA 0 SB 0 STRM 0 STRN 0 VWM 4 VWN 4'
+    printf 'vitcl tuned 1\n%s\t%s\tclblast f32 %s\n' "$device" "$driver" "$line" \
+        >config/vitcl/tuned
+    run 0 tune --export clblast -d 0:0
+    err_lines 0
+    out_has '^clblast_xgemm_2_32.json: [0-9.]+ ms for 1024x1024x1024; [0-9.]+ ms with the built-in parameters$'
+    run 0 devices --json
+    mv out devices.json
+    python3 - "$line" <<'P' || fail "not a file of CLBlast's: $(cat clblast_xgemm_2_32.json)"
+import json, sys
+
+words = sys.argv[1].split()
+tuned = dict(zip(words[::2], map(int, words[1::2])))
+file = json.load(open("clblast_xgemm_2_32.json"))
+here = json.loads(open("devices.json").readline())
+# What scripts/database reads: all but the arrays are strings.
+attributes = """kernel_family precision best_kernel best_time best_parameters
+    arg_m arg_n arg_k arg_alpha arg_beta device device_vendor device_type
+    device_core_clock device_compute_units device_extra_info platform_vendor
+    platform_version clblast_device_type clblast_device_vendor
+    clblast_device_architecture clblast_device_name""".split()
+assert sorted(file) == sorted(attributes + ["results"]), sorted(file)
+assert all(isinstance(file[a], str) for a in attributes)
+assert file["kernel_family"].rstrip("12_") == "xgemm"
+assert file["precision"] == "32" and file["best_kernel"] == "Xgemm"
+assert [file["arg_" + a] for a in ("m", "n", "k")] == ["1024"] * 3
+assert [file["arg_" + a] for a in ("alpha", "beta")] == ["2.00"] * 2
+assert file["device"] == here["name"] and file["device_vendor"] == here["vendor"]
+assert file["clblast_device_name"] == here["name"].replace("pthread-", "", 1)
+assert file["clblast_device_type"] == file["device_type"] == "CPU"
+assert file["device_compute_units"] == str(here["compute_units"])
+assert file["platform_vendor"] and file["platform_version"].startswith("OpenCL ")
+results = file["results"]
+assert len(results) == 2
+for r in results:
+    assert sorted(r) == ["kernel", "parameters", "time"], r
+    assert r["kernel"] == "Xgemm" and r["time"] > 0
+    assert r["parameters"].pop("PRECISION") == 32
+    assert list(r["parameters"]) == list(tuned), r  # the database's order
+assert results[0]["parameters"] == tuned != results[1]["parameters"]
+best = min(results, key=lambda r: r["time"])
+want = dict(best["parameters"], PRECISION=32)
+got = dict(w.split("=") for w in file["best_parameters"].split())
+assert {k: int(v) for k, v in got.items()} == want, got
+assert abs(float(file["best_time"]) - best["time"]) <= 0.006
+P
+    # Nothing is left where it cannot be measured.
+    VITCL_TRY=/nonexistent run 1 tune --export clblast -d 0:0 -o new.json
+    [ ! -e new.json ] || fail "wrote what was not measured"
+    rm config/vitcl/tuned
+fi
+
 run 2 tune $small nonsense
 run 1 tune $small --gemm plain
 says 'plain cannot be tuned'

@@ -1,0 +1,18 @@
+/*
+ * xgemm.c - how long CLBlast's own example of a product takes.
+ */
+#include "trials/trials.h"
+
+#include "tune/params.h"
+
+vitcl_status vt_trial_xgemm(double *ms, vt_dev *dev, const char *entry)
+{
+    vt_number number[VT_NUMBERS];
+    vitcl_status st;
+
+    VT_TRY(vt_params_use(dev, entry));
+    vt_params_numbers(number, dev, VT_PARAMS_CLBLAST);
+    VT_TRY(vt_clblast_time(ms, dev, number));
+done:
+    return st;
+}
