@@ -126,8 +126,8 @@ struct vt_form {
 };
 
 /* All of them (forms.c), ended by NULL. Of a provider's forms, the first that
- * supports a product computes it; on a GPU the fastest, if no provider is
- * named. */
+ * supports a product computes it; on a GPU, and on a processor that is not
+ * known, the fastest, if no provider is named. */
 extern const vt_form *const vt_forms[];
 extern const vt_form vt_form_dot, vt_form_outer, vt_form_rows, vt_form_mma,
     vt_form_tile, vt_form_clblast, vt_form_plain;
