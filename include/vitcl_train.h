@@ -19,6 +19,12 @@ typedef struct vitcl_dataset vitcl_dataset;
  * class folders the subfolder of that name. NULL: the test part of CIFAR and
  * MNIST; test/, val/ or validation/ of a folder that has class folders there;
  * otherwise the class folders themselves.
+ * A path that ends in .csv is a table (RFC 4180, UTF-8) whose first row names
+ * the columns: path, relative to the table's folder; label; and, for data with
+ * parts, split: train, val, validation (the same) or test. The classes are the
+ * labels of all rows in the order of their bytes, for each split. NULL: test,
+ * else val; all of a table without splits. VITCL_ECORRUPT: a row is wrong; the
+ * message has its line.
  * Folders in a class folder belong to the class. A picture is a file whose
  * ending says so, or whose first bytes are those of a picture where it has no
  * such ending. Hidden files are left out, and of several names of one file
@@ -31,8 +37,8 @@ VITCL_STATUS vitcl_dataset_open(vitcl_dataset **out, const char *path,
 VITCL_STATUS vitcl_dataset_open_links(vitcl_dataset **out, const char *path,
                                       const char *split);
 /* How many pictures and classes, a class's name, and the format: "folders",
- * "cifar10", "cifar100" or "mnist". For dataset NULL, or a class that is not
- * there: 0 or NULL. */
+ * "table", "cifar10", "cifar100" or "mnist". For dataset NULL, or a class that
+ * is not there: 0 or NULL. */
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset);
 uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset);
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index);
@@ -221,9 +227,10 @@ typedef struct {
      * fine-tuned. Losses and accuracies are over masked patches. */
     const char *objective;
     /* Pictures to score after each epoch, as for vitcl_dataset_open(), with the
-     * classes of the data; instead of hold_out. The best model so far, by its
-     * accuracy on either, then by its loss, is in the subfolder best/ of the
-     * output. To resume, another path may be given. */
+     * classes of the data; instead of hold_out. Of a table val precedes test.
+     * The best model so far, by its accuracy on either, then by its loss, is in
+     * the subfolder best/ of the output. To resume, another path may be
+     * given. */
     const char *val;
     uint32_t patience; /* end after so many epochs in a row without a better
                           model; 0: never. To resume, another may be given */

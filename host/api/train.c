@@ -125,8 +125,9 @@ static vitcl_status open_val(vt_dataset **out, uint32_t **label,
                        o->output);
     if (!path)
         return VITCL_OK;
-    VT_TRY(vt_dataset_open_as(out, path,
-                              &(vt_dataset_options){.follow = s->follow}));
+    VT_TRY(vt_dataset_open_as(
+        out, path,
+        &(vt_dataset_options){.validation = true, .follow = s->follow}));
     vt_pictures_remark(*out, o, context);
     VT_TRY(vt_pictures_check(NULL, *out, o, context));
     if (vt_dataset_count(*out) == 0) {

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+/* ---- writing ---- */
+
 /* A spreadsheet computes a cell that begins with one of these; of the last
  * four, which are wide, some do. */
 static bool is_formula(const char *text)
@@ -43,4 +45,90 @@ void vt_csv_put(FILE *f, const char *text, vt_csv kind, bool shown)
             fputs("\"\"", f), n++;
     }
     fputs(quote, f);
+}
+
+/* ---- reading ---- */
+
+vt_csv_text vt_csv_begin(char *text, size_t n)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    const size_t skip = n >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+
+    return (vt_csv_text){text + skip, text + n, 0, 1};
+}
+
+/* Moves the text between quotes to *to, and t->at behind the last quote. */
+static vitcl_status unquote(char **to, vt_csv_text *t)
+{
+    for (t->at++;; t->at++) {
+        if (t->at == t->end)
+            return vt_fail(VITCL_ECORRUPT,
+                           "line %u: a field begins with a quote that does not "
+                           "end",
+                           t->line);
+        if (*t->at == '"' && (t->at + 1 == t->end || t->at[1] != '"'))
+            break;
+        t->at += *t->at == '"';
+        t->next += *t->at == '\n';
+        *(*to)++ = *t->at;
+    }
+    t->at++;
+    return VITCL_OK;
+}
+
+static bool ends_row(const char *at, const char *end)
+{
+    return at == end || *at == '\n' ||
+           (*at == '\r' && (at + 1 == end || at[1] == '\n'));
+}
+
+/* *last: nothing of the row is left. */
+static vitcl_status next_field(char **out, bool *last, vt_csv_text *t)
+{
+    vitcl_status st = VITCL_OK;
+    char *to = t->at;
+
+    *out = to;
+    if (t->at < t->end && *t->at == '"')
+        VT_TRY(unquote(&to, t));
+    else
+        while (!ends_row(t->at, t->end) && *t->at != ',')
+            to = ++t->at;
+    *last = ends_row(t->at, t->end);
+    if (!*last && *t->at != ',')
+        return vt_fail(VITCL_ECORRUPT,
+                       "line %u: text behind the quote that ends a field",
+                       t->line);
+    if (memchr(*out, 0, (size_t)(to - *out)))
+        return vt_fail(VITCL_ECORRUPT,
+                       "line %u: a zero byte; save the table as UTF-8",
+                       t->line);
+    t->at += t->at < t->end && *t->at == '\r';
+    t->next += t->at < t->end && *t->at == '\n';
+    t->at += t->at < t->end;
+    *to = '\0';
+done:
+    return st;
+}
+
+vitcl_status vt_csv_row(char **field, size_t *n, size_t most, vt_csv_text *t)
+{
+    vitcl_status st = VITCL_OK;
+    bool last, blank = true;
+    char *text;
+
+    *n = 0;
+    while (blank && t->at < t->end) {
+        t->line = t->next;
+        for (*n = 0, last = false; !last; (*n)++) {
+            VT_TRY(next_field(&text, &last, t));
+            if (*n < most)
+                field[*n] = text;
+        }
+        blank = *n == 1 && !*text;
+    }
+    if (blank)
+        *n = 0;
+done:
+    return st;
 }

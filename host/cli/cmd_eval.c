@@ -21,7 +21,8 @@ typedef struct eval {
 static const opt options[] = {
     OPT_MODEL(eval),
     {0, "data", OPT_TEXT, "PATH",
-     "class folders, also in test/ or val/, or CIFAR's or MNIST's files",
+     "class folders, also in test/ or val/, a table FILE.csv, or CIFAR's or "
+     "MNIST's files",
      offsetof(eval, data)},
     {0, "split", OPT_TEXT, "NAME",
      "part of the data (default: test or val, where there is one)",

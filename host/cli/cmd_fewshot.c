@@ -19,8 +19,8 @@ typedef struct fewshot {
 static const opt options[] = {
     OPT_MODEL(fewshot),
     {0, "data", OPT_TEXT, "PATH",
-     "class folders in train/ and in test/ or val/, or CIFAR's or "
-     "MNIST's own files",
+     "class folders in train/ and in test/ or val/, a table FILE.csv with "
+     "both, or CIFAR's or MNIST's own files",
      offsetof(fewshot, data)},
     OPT_FOLLOW(fewshot, follow),
     {0, "shots", OPT_LIST, "N",

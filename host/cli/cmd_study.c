@@ -6,7 +6,8 @@
 
 static const opt options[] = {
     OPT_ROW(study_options, 0, "data", OPT_TEXT, "PATH",
-            "class folders, or a folder of CIFAR's or MNIST's own files", data),
+            "class folders, a table FILE.csv, or CIFAR's or MNIST's own files",
+            data),
     OPT_FOLLOW(study_options, follow),
     OPT_ROW(study_options, 'o', "output", OPT_TEXT, "DIR",
             "output folder (default: study-NAME); an interrupted study is "

@@ -1,7 +1,7 @@
 /*
- * dataset.c - open a folder of labelled pictures.
+ * dataset.c - open labelled pictures.
  *
- * Of class folders (folders.c) only the paths are read.
+ * Of class folders (folders.c) and tables (table.c) only the paths are read.
  */
 #include "base/memory.h"
 #include "data/dataset_private.h"
@@ -63,6 +63,28 @@ const char *vt_dataset_path(const vt_dataset *d, uint32_t index)
 
 /* ---- all formats ---- */
 
+static vitcl_status open_folder(vt_dataset *d, const char *path,
+                                const vt_dataset_options *how)
+{
+    vitcl_status st;
+    bool records;
+
+    if (!vt_path_is_folder(path))
+        return vt_fail(VITCL_EIO,
+                       vt_path_exists(path)
+                           ? "%s: is a file; give a folder with a folder of "
+                             "pictures for each class, or a table FILE.csv"
+                           : "%s: no such folder",
+                       path);
+    VT_TRY(
+        vt_records_open(&records, d, path,
+                        how->split || !how->training ? how->split : "train"));
+    if (!records)
+        VT_TRY(vt_folders_open(d, path, how));
+done:
+    return st;
+}
+
 vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
                              const char *split)
 {
@@ -74,21 +96,12 @@ vitcl_status vt_dataset_open_as(vt_dataset **out, const char *path,
 {
     vitcl_status st = VITCL_OK;
     vt_dataset *d = NULL;
-    bool records;
 
-    if (!vt_path_is_folder(path))
-        return vt_fail(VITCL_EIO,
-                       vt_path_exists(path)
-                           ? "%s: is a file; give a folder with a folder of "
-                             "pictures for each class"
-                           : "%s: no such folder",
-                       path);
     VT_TRY(VT_NEW(&d, 1));
-    VT_TRY(
-        vt_records_open(&records, d, path,
-                        how->split || !how->training ? how->split : "train"));
-    if (!records)
-        VT_TRY(vt_folders_open(d, path, how));
+    if (vt_path_ends(path, ".csv") && !vt_path_is_folder(path))
+        VT_TRY(vt_table_open(d, path, how));
+    else
+        VT_TRY(open_folder(d, path, how));
     if (d->count > UINT32_MAX / 2) {
         st = vt_fail(VITCL_EUNSUPPORTED, "%s: too many pictures", path);
         goto done;

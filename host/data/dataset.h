@@ -2,9 +2,12 @@
  * dataset.h - labelled pictures in several storage formats.
  *
  *   class folders    DIR/<class>/.../x.jpg, or DIR/<split>/<class>/...; classes
- * in the order of their sorted names CIFAR-10, -100   their own binary files
- * (data_batch_1.bin .., test_batch.bin; train.bin, test.bin) MNIST idx files
- * (train-images-idx3-ubyte .., also Fashion-MNIST)
+ *                    in the order of their sorted names
+ *   table            FILE.csv with columns path, label and perhaps split;
+ *                    classes in the order of the sorted labels of all rows
+ *   CIFAR-10, -100   their own binary files (data_batch_1.bin ..,
+ *                    test_batch.bin; train.bin, test.bin)
+ *   MNIST            idx files (train-images-idx3-ubyte .., also Fashion-MNIST)
  *
  * The format is detected from the files that are present.
  */
@@ -17,13 +20,15 @@ typedef struct vt_dataset vt_dataset;
 
 /* split: "train", "test", "val", or NULL: the part to test on. For CIFAR and
  * MNIST that is "test"; for a folder with class folders in test/, val/ or
- * validation/ the first of these, and otherwise the class folders themselves.
- * With training it is the part to train on: "train" if there is one, else the
- * class folders themselves. follow: read links to folders, as walk/walk.h says.
- * A file in two classes is VITCL_EINVAL. */
+ * validation/ the first of these, and otherwise the class folders themselves;
+ * for a table the same of its splits. With training it is the part to train on:
+ * "train" if there is one, else the class folders themselves, or all of a table
+ * without splits. validation: of a table with both, val precedes test. follow:
+ * read links to folders, as walk/walk.h says. A file in two classes is
+ * VITCL_EINVAL, in a table VITCL_ECORRUPT. */
 typedef struct vt_dataset_options {
     const char *split;
-    bool training, follow;
+    bool training, validation, follow;
 } vt_dataset_options;
 vitcl_status vt_dataset_open_as(vt_dataset **out, const char *path,
                                 const vt_dataset_options *how);
@@ -35,11 +40,12 @@ uint32_t vt_dataset_classes(const vt_dataset *d);
 const char *vt_dataset_class(const vt_dataset *d, uint32_t index);
 /* How many pictures there are, and what was left out; NULL: nothing. */
 const char *vt_dataset_remark(const vt_dataset *d);
-const char *vt_dataset_kind(const vt_dataset *d); /* "folders", "cifar10" .. */
+const char *
+vt_dataset_kind(const vt_dataset *d); /* "folders", "table", "cifar10" .. */
 uint32_t vt_dataset_label(const vt_dataset *d, uint32_t index);
 /* A picture's file; NULL if pictures are not files. */
 const char *vt_dataset_path(const vt_dataset *d, uint32_t index);
-/* The same as "class/file". */
+/* The same as "class/file", or as the table has it. */
 const char *vt_dataset_name(const vt_dataset *d, uint32_t index);
 /* Adds the kind, the classes, and each picture's label and name. */
 void vt_dataset_hash_names(vt_sha256_state *s, const vt_dataset *d);

@@ -1,5 +1,6 @@
 /*
- * dataset_add.c - grow a dataset by a class or a picture's label.
+ * dataset_add.c - grow a dataset by a class or a picture's label, and say
+ * what it was not grown by.
  */
 #include "base/memory.h"
 #include "data/dataset_private.h"
@@ -23,4 +24,16 @@ vitcl_status vt_dataset_add_label(vt_dataset *d, uint32_t label)
     d->label[d->count++] = label;
 done:
     return st;
+}
+
+vitcl_status vt_dataset_say_left(vt_dataset *d, const char *where)
+{
+    char text[VT_LEFT_TEXT];
+
+    vt_left_text(text, &d->left);
+    if (!text[0])
+        return VITCL_OK;
+    return vt_format(&d->remark, "%s: %zu picture%s in %zu class%s%s", where,
+                     d->count, vt_plural(d->count), d->classes,
+                     d->classes == 1 ? "" : "es", text);
 }

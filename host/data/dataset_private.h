@@ -1,6 +1,7 @@
 /*
  * dataset_private.h - a dataset's members: shared by dataset.c, folders.c,
- * which reads class folders, and records.c, which reads files of records.
+ * which reads class folders, table.c, which reads a table of picture files, and
+ * records.c, which reads files of records.
  */
 #ifndef VT_DATA_DATASET_PRIVATE_H
 #define VT_DATA_DATASET_PRIVATE_H
@@ -15,8 +16,8 @@ typedef struct vt_dataset_part {
 
 struct vt_dataset {
     char kind[16];
-    char **path; /* class folders: [count] */
-    size_t root; /* length of the folder that their classes are in */
+    char **path; /* of picture files: [count] */
+    size_t root; /* length of the folder that their names begin in */
     uint32_t *label;
     size_t count, path_cap, label_cap;
     char **name; /* classes */
@@ -31,10 +32,15 @@ struct vt_dataset {
 
 vitcl_status vt_dataset_add_class(vt_dataset *d, const char *name);
 vitcl_status vt_dataset_add_label(vt_dataset *d, uint32_t label);
+/* Sets the remark on what was left out of `where`. */
+vitcl_status vt_dataset_say_left(vt_dataset *d, const char *where);
 
 /* Opens this part (NULL: the usual one) of a folder with class folders. */
 vitcl_status vt_folders_open(vt_dataset *d, const char *path,
                              const vt_dataset_options *how);
+/* Opens this part of a table. */
+vitcl_status vt_table_open(vt_dataset *d, const char *path,
+                           const vt_dataset_options *how);
 /* Opens this part of a folder with CIFAR's or MNIST's files. *records: whether
  * it is one. */
 vitcl_status vt_records_open(bool *records, vt_dataset *d, const char *path,

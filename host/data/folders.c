@@ -85,18 +85,6 @@ done:
 
 /* ---- classes ---- */
 
-static vitcl_status remark(vt_dataset *d, const char *root)
-{
-    char text[VT_LEFT_TEXT];
-
-    vt_left_text(text, &d->left);
-    if (!text[0])
-        return VITCL_OK;
-    return vt_format(&d->remark, "%s: %zu picture%s in %zu class%s%s", root,
-                     d->count, vt_plural(d->count), d->classes,
-                     d->classes == 1 ? "" : "es", text);
-}
-
 static vitcl_status read_part(vt_dataset *d, const char *path,
                               const char *split, bool follow)
 {
@@ -117,7 +105,7 @@ static vitcl_status read_part(vt_dataset *d, const char *path,
     for (size_t i = 0; i < classes.count; i++)
         VT_TRY(add_class(d, w, root, classes.name[i]));
     vt_walk_left(&d->left, w);
-    VT_TRY(remark(d, root));
+    VT_TRY(vt_dataset_say_left(d, root));
     if (d->count == 0)
         st = vt_fail(VITCL_EIO,
                      "%s: contains neither class folders with pictures nor "

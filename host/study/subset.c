@@ -1,8 +1,9 @@
 /*
  * subset.c - folders with a part of the data, as many pictures of each class as
  * possible, evenly spaced. Records are written as such files again, and of
- * picture files there are links.
+ * picture files there are links, of a table's with a table beside them.
  */
+#include "base/csv.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/dataset.h"
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 enum { SIDE = 32, LEAST_FILES = 5 };
+#define TABLE "pictures.csv"
 
 /* Data without test pictures of its own: one in five of each class. */
 typedef enum { ALL, ALL_BUT_A_FIFTH, A_FIFTH } share;
@@ -183,31 +185,57 @@ done:
 
 /* ---- picture files ---- */
 
+/* table: NULL, or where the labels are written: any text, not fit to be the
+ * name of a folder. */
 static vitcl_status put_links(const part *p, const char *folder,
-                              const char *split)
+                              const char *split, FILE *table)
 {
     vitcl_status st = VITCL_OK;
-    char *path = NULL;
+    char *into = NULL, *path = NULL;
 
-    VT_TRY(vt_format(&path, "%s/%s", folder, split));
-    VT_TRY(vt_study_folder(path));
+    VT_TRY(vt_format(&into, "%s/%s", folder, split));
+    VT_TRY(vt_study_folder(into));
     for (uint32_t i = 0; i < p->count; i++) {
         const char *from = vt_dataset_path(p->d, p->index[i]);
         const char *name = strrchr(from, '/');
         const char *class =
             vt_dataset_class(p->d, vt_dataset_label(p->d, p->index[i]));
 
+        free(into), into = NULL;
         free(path), path = NULL;
-        VT_TRY(vt_format(&path, "%s/%s/%s", folder, split, class));
-        VT_TRY(vt_study_folder(path));
-        free(path), path = NULL;
-        VT_TRY(vt_format(&path, "%s/%s/%s/%06u-%s", folder, split, class,
-                         p->index[i], name ? name + 1 : from));
+        VT_TRY(vt_format(&into, "%s/%s%s%s", folder, split, table ? "" : "/",
+                         table ? "" : class));
+        VT_TRY(vt_study_folder(into));
+        VT_TRY(vt_format(&path, "%s/%06u-%s", into, p->index[i],
+                         name ? name + 1 : from));
         if (symlink(from, path) != 0 && errno != EEXIST)
             VT_TRY(vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno)));
+        if (!table)
+            continue;
+        vt_csv_put(table, path + strlen(folder) + 1, VT_CSV_PATH, false);
+        fputc(',', table);
+        vt_csv_put(table, class, VT_CSV_TEXT, false);
+        fprintf(table, ",%s\n", split);
     }
 done:
+    free(into);
     free(path);
+    return st;
+}
+
+static vitcl_status put_table(const part *train, const part *test,
+                              const char *folder)
+{
+    vitcl_status st = VITCL_OK;
+    vt_newfile n = {0};
+
+    VT_TRY(open_file(&n, folder, TABLE));
+    fputs("path,label,split\n", n.f);
+    VT_TRY(put_links(train, folder, "train", n.f));
+    VT_TRY(put_links(test, folder, "test", n.f));
+    VT_TRY(vt_newfile_commit(&n));
+done:
+    vt_newfile_discard(&n);
     return st;
 }
 
@@ -220,9 +248,11 @@ static vitcl_status write_parts(const part *train, const part *test,
     const char *kind = vt_dataset_kind(train->d);
     const bool hundred = strcmp(kind, "cifar100") == 0;
 
+    if (strcmp(kind, "table") == 0)
+        return put_table(train, test, folder);
     if (strcmp(kind, "folders") == 0) {
-        VT_TRY(put_links(train, folder, "train"));
-        return put_links(test, folder, "test");
+        VT_TRY(put_links(train, folder, "train", NULL));
+        return put_links(test, folder, "test", NULL);
     }
     if (strcmp(kind, "mnist") == 0) {
         VT_TRY(put_mnist(train, folder, "train"));
@@ -307,7 +337,7 @@ vitcl_status vt_subset_look(vt_experiment *e)
                      e->all_pictures, e->all_tests);
         goto done;
     }
-    if (strcmp(e->kind, "folders") != 0) {
+    if (!vt_dataset_path(train.d, 0)) {
         VT_TRY(vt_dataset_picture(&picture, train.d, 0));
         e->side = picture.width / 4 * 4;
         if (e->side < 8 || picture.width != picture.height)
@@ -333,14 +363,17 @@ vitcl_status vt_subset_make(vt_subset *out, const vt_experiment *e,
     VT_TRY(vt_study_folder(out->path));
     VT_TRY(vt_study_path(out->path, e, "data/%u-%u", pictures, tests));
     VT_TRY(vt_study_path(whole, e, "data/%u-%u.whole", pictures, tests));
-    if (vt_path_exists(whole))
-        goto done;
-    VT_TRY(vt_study_folder(out->path));
-    VT_TRY(open_both(&train, &test, &own, e));
-    VT_TRY(choose(&train, pictures, own ? ALL : ALL_BUT_A_FIFTH));
-    VT_TRY(choose(&test, tests, own ? ALL : A_FIFTH));
-    VT_TRY(write_parts(&train, &test, out->path));
-    VT_TRY(vt_study_write(whole, ""));
+    if (!vt_path_exists(whole)) {
+        VT_TRY(vt_study_folder(out->path));
+        VT_TRY(open_both(&train, &test, &own, e));
+        VT_TRY(choose(&train, pictures, own ? ALL : ALL_BUT_A_FIFTH));
+        VT_TRY(choose(&test, tests, own ? ALL : A_FIFTH));
+        VT_TRY(write_parts(&train, &test, out->path));
+        VT_TRY(vt_study_write(whole, ""));
+    }
+    if (strcmp(e->kind, "table") == 0)
+        VT_TRY(
+            vt_study_path(out->path, e, "data/%u-%u/" TABLE, pictures, tests));
 done:
     close_part(&train);
     close_part(&test);

@@ -255,7 +255,7 @@ static void tell_empty(const vt_dataset *d, const uint32_t *pictures,
         snprintf(more, sizeof more, " and %u more", n - NAMED);
     tell(o, context,
          "class%s %s%s %s no pictures: the model learns nothing of %s; add "
-         "pictures or remove the folder",
+         "pictures or remove the class",
          n == 1 ? "" : "es", list, more, n == 1 ? "has" : "have",
          n == 1 ? "it" : "them");
 }
@@ -277,8 +277,8 @@ vitcl_status vt_pictures_judge(const vt_dataset *d,
         return VITCL_OK;
     return vt_fail(VITCL_EINVAL,
                    "%s: all pictures are of one class ('%.80s'), from which "
-                   "nothing can be learnt; a classifier needs a folder of "
-                   "pictures for each of two or more classes",
+                   "nothing can be learnt; a classifier needs pictures of two "
+                   "or more classes",
                    o->data, vt_dataset_class(d, vt_dataset_label(d, 0)));
 }
 

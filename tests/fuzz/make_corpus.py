@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Write the corpora of the readers of weights, JSON, indexes, manifests and
-lists (python3, nothing else).
+"""Write the corpora of the readers of weights, JSON, indexes, manifests, lists
+and tables (python3, nothing else).
 
     tests/fuzz/make_corpus.py        into corpus/ next to this file
 """
@@ -148,3 +148,13 @@ put("manifest", "long", json.dumps({**MANIFEST, "settings": "x" * 511}).encode()
 
 put("left_out", "names", b"bird/1.jpg\ncat/a\\012b\\134.jpg\n\ncat/\xff.png\n")
 put("left_out", "odd", b"\\\\12\n\\777\\000x\nno newline\\1")
+
+# names of files that lie beside the table, which is /proc/self/fd/N
+put("table", "quoted", b'\xef\xbb\xbfpath,label,split\r\n'
+    b'../status,"a, ""b""",train\r\n../maps,"two\nlines",val\r\n'
+    b"../comm,c,validation\r\n\r\n../limits,c,test\r\n")
+put("table", "plain", b"label,x,PATH\n=1,,../status\n=1,,./../status\n2,,../maps")
+put("table", "twice", b"path,label\n../status,a\n../status,b\n")
+put("table", "quote", b'path,label\n"../status,a\n')
+put("table", "zero", b"path,label\n../sta\0tus,a\n")
+put("table", "split", b"path,label,split\n../status,a,dev\n")

@@ -1,5 +1,5 @@
 /*
- * test_dataset.c - CIFAR, MNIST and class folders, valid and damaged.
+ * test_dataset.c - CIFAR, MNIST, class folders and tables, valid and damaged.
  */
 #include "base/file.h"
 #include "base/memory.h"
@@ -158,4 +158,119 @@ Test(dataset, folders, .init = setup, .fini = vt_test_tidy)
     vt_dataset_free(d);
     cr_expect_eq(vt_dataset_open(&d, folder, "test"), VITCL_EIO);
     cr_expect_eq(vt_dataset_open(&d, at("none"), NULL), VITCL_EIO);
+}
+
+static void put_table(const char *text)
+{
+    put("table.csv", text, strlen(text));
+}
+
+/* Opens the table; `why`: what the message must contain, NULL: it is good. */
+static vt_dataset *table(const char *text, const vt_dataset_options *how,
+                         const char *why)
+{
+    vt_dataset *d = NULL;
+    vitcl_status st;
+
+    put_table(text);
+    st = vt_dataset_open_as(&d, at("table.csv"), how);
+    if (!why)
+        cr_assert_eq(st, VITCL_OK, "%s: %s", text, vt_message());
+    else
+        cr_expect(st != VITCL_OK && strstr(vt_message(), why), "%s: '%s'", text,
+                  st == VITCL_OK ? "accepted" : vt_message());
+    return d;
+}
+
+Test(dataset, table, .init = setup, .fini = vt_test_tidy)
+{
+    static const char text[] = "\xEF\xBB\xBFlabel,more,Path,split\r\n"
+                               "zebra,,a.jpg,train\r\n"
+                               "\r\n"
+                               "\"a, \"\"b\"\"\",\"x\ny\",b.jpg,val\r\n"
+                               "ape,,\"in/c.jpg\",validation\r\n"
+                               "ape,,d.jpg,test\r\n"
+                               "ape,,./d.jpg,test";
+    static const struct {
+        vt_dataset_options how;
+        const char *first;
+        uint32_t count;
+    } row[] = {{{.split = NULL}, "d.jpg", 1},
+               {{.training = true}, "a.jpg", 1},
+               {{.validation = true}, "b.jpg", 2},
+               {{.split = "val"}, "b.jpg", 2},
+               {{.split = "validation"}, "b.jpg", 2},
+               {{.split = "test", .training = true}, "d.jpg", 1}};
+    vt_dataset *d;
+
+    put("a.jpg", "1", 1), put("b.jpg", "2", 1), put("d.jpg", "4", 1);
+    mkdir(at("in"), 0700);
+    put("in/c.jpg", "3", 1);
+    for (size_t i = 0; i < VT_COUNT(row); i++) {
+        d = table(text, &row[i].how, NULL);
+        cr_assert_eq(vt_dataset_count(d), row[i].count, "%zu", i);
+        cr_expect_str_eq(vt_dataset_name(d, 0), row[i].first);
+        cr_expect_str_eq(vt_dataset_kind(d), "table");
+        cr_assert_eq(vt_dataset_classes(d), 3);
+        cr_expect_str_eq(vt_dataset_class(d, 0), "a, \"b\"");
+        cr_expect_str_eq(vt_dataset_class(d, 1), "ape");
+        cr_expect_str_eq(vt_dataset_class(d, 2), "zebra");
+        cr_expect_eq(vt_dataset_label(d, 0),
+                     row[i].first[0] == 'a' ? 2 : row[i].first[0] == 'd');
+        cr_expect(!vt_dataset_remark(d) == (row[i].first[0] != 'd'));
+        vt_dataset_free(d);
+    }
+    /* without parts: all of it, but no part by name */
+    d = table("path,label\na.jpg,x\nb.jpg,y\n", &row[1].how, NULL);
+    cr_expect_eq(vt_dataset_count(d), 2);
+    vt_dataset_free(d);
+    table("path,label\na.jpg,x\n", &row[3].how, "no column split");
+    table("path,label,split\na.jpg,x,val\n", &row[1].how, "split train");
+    table("path,label,split\na.jpg,x,train\n", &row[0].how, "test or val");
+    table("path,label,split\na.jpg,x,train\n", &row[3].how, "split 'val'");
+}
+
+Test(dataset, table_is_hostile, .init = setup, .fini = vt_test_tidy)
+{
+    static const vt_dataset_options all = {.split = NULL};
+    static const struct {
+        const char *text, *why;
+    } row[] = {
+        {"", "line 1: no column 'path'"},
+        {"path;label\na.jpg;x\n", "line 1: no column 'path'"},
+        {"path,class\na.jpg,x\n", "line 1: no column 'label'"},
+        {"path,label\n", "names no pictures"},
+        {"path,label\na.jpg\n", "line 2: 1 field, fewer"},
+        {"path,label\n\n,x\n", "line 3: no path"},
+        {"path,label\na.jpg,x\na.jpg,\n", "line 3: no label for 'a.jpg'"},
+        {"path,label\n/a.jpg,x\n", "line 2: absolute path '/a.jpg'"},
+        {"path,label\nnone.jpg,x\n", "line 2: path 'none.jpg': No such"},
+        {"path,label\nin,x\n", "line 2: path 'in' is not a file"},
+        {"path,label,split\na.jpg,x,\n", "line 2: split '' is none"},
+        {"path,label,split\na.jpg,x,Train\n", "line 2: split 'Train' is"},
+        {"path,label\n\"a\n\",x\nb", "line 4: 1 field"},
+        {"path,label\na.jpg,\"x\n", "line 2: a field begins with a quote"},
+        {"path,label\na.jpg,\"x\"y\n", "line 2: text behind the quote"},
+        {"path,label\na.jpg,x\n./a.jpg,y\n", "'./a.jpg' is the file of line 2"},
+    };
+    char text[6000] = "path,label\n";
+    vt_dataset *d = NULL;
+
+    put("a.jpg", "1", 1);
+    mkdir(at("in"), 0700);
+    for (size_t i = 0; i < VT_COUNT(row); i++)
+        table(row[i].text, &all, row[i].why);
+    put("table.csv", "path,label\na\0b,x\n", 17);
+    cr_expect_eq(vt_dataset_open(&d, at("table.csv"), NULL), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "line 2: a zero byte"), "%s", vt_message());
+    for (size_t i = 0; i < 2500; i++)
+        strcat(text, "./");
+    table(strcat(text, "a.jpg,x\n"), &all, "is too long");
+    snprintf(text, sizeof text, "path,label\na.jpg,%0256d\n", 7);
+    table(text, &all, "line 2: label '0000");
+    snprintf(text, sizeof text, "path,label\na.jpg,%0255d\n", 7);
+    d = table(text, &all, NULL);
+    cr_expect_eq(vt_dataset_classes(d), 1);
+    vt_dataset_free(d);
+    cr_expect_eq(vt_dataset_open(&d, at("none.csv"), NULL), VITCL_EIO);
 }

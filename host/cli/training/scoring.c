@@ -46,11 +46,13 @@ int scoring_data(vitcl_dataset **out, const char *path, const char *split,
 int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
                    const char *path, bool follow)
 {
+    const char *kind = vitcl_dataset_kind(test);
     vitcl_dataset *beside = NULL;
     const char *name;
     uint32_t n = 0;
 
-    if (!train && strcmp(vitcl_dataset_kind(test), "folders") == 0 &&
+    if (!train &&
+        (strcmp(kind, "folders") == 0 || strcmp(kind, "table") == 0) &&
         (follow ? vitcl_dataset_open_links(&beside, path, "train")
                 : vitcl_dataset_open(&beside, path, "train")) == VITCL_OK)
         train = beside;

@@ -22,9 +22,10 @@ typedef struct training {
 } training;
 
 #define TRAINING_OPTIONS                                                       \
-    OPT_ROW(training, 0, "data", OPT_TEXT, "PATH",                             \
-            "class folders, or a folder of CIFAR's or MNIST's own files",      \
-            data),                                                             \
+    OPT_ROW(                                                                   \
+        training, 0, "data", OPT_TEXT, "PATH",                                 \
+        "class folders, a table FILE.csv, or CIFAR's or MNIST's own files",    \
+        data),                                                                 \
         OPT_ROW(training, 0, "split", OPT_TEXT, "NAME",                        \
                 "part of the data (default: train, where there is one)",       \
                 split),                                                        \

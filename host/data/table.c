@@ -1,0 +1,316 @@
+/*
+ * table.c - the pictures that a table (CSV) names, with their labels and parts.
+ *
+ * The first row names the columns: path, label and, for data with parts, split;
+ * others are passed over. Rows of all parts are checked and give the classes;
+ * files are looked at only in the part that is read.
+ */
+#include "base/csv.h"
+#include "base/memory.h"
+#include "data/dataset_private.h"
+#include "walk/seen.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define TABLE_MAX ((size_t)1 << 30)
+enum { COLUMNS = 64, LABEL_MAX = 255 /* as for a folder's name */ };
+
+static const char *const parts[] = {"train", "val", "validation", "test"};
+enum { TRAIN, VAL, VALIDATION, TEST, PARTS, NO_PARTS = PARTS };
+
+typedef struct row {
+    const char *path, *label;
+    uint32_t line, part;
+} row;
+
+typedef struct table {
+    const char *name; /* the file's, for messages */
+    char *folder;
+    vt_file file;
+    size_t path, label, split; /* columns; split may be COLUMNS: none */
+    row *row;
+    size_t count, cap;
+    size_t rows[PARTS + 1];
+    vt_seen seen;
+} table;
+
+static void close_table(table *t)
+{
+    vt_seen_free(&t->seen);
+    vt_file_close(&t->file);
+    free(t->folder);
+    free(t->row);
+}
+
+/* ---- rows ---- */
+
+/* Of a text that may be long only what a message has room for. */
+static vitcl_status wrong(const table *t, uint32_t line, const char *what,
+                          const char *text, const char *why)
+{
+    return vt_fail(VITCL_ECORRUPT, "%.200s: line %u: %s '%.120s'%s", t->name,
+                   line, what, text, why);
+}
+
+/* COLUMNS where it is missing. */
+static size_t find_column(char *const *field, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(field[i], name) == 0)
+            return i;
+    return COLUMNS;
+}
+
+static vitcl_status read_header(table *t, vt_csv_text *text)
+{
+    char *field[COLUMNS];
+    vitcl_status st;
+    size_t n;
+
+    VT_TRY(vt_csv_row(field, &n, COLUMNS, text));
+    n = VT_MIN(n, (size_t)COLUMNS);
+    t->path = find_column(field, n, "path");
+    t->label = find_column(field, n, "label");
+    t->split = find_column(field, n, "split");
+    if (t->path == COLUMNS || t->label == COLUMNS)
+        st = vt_fail(VITCL_ECORRUPT,
+                     "line %u: no column '%s'; the first row must name the "
+                     "columns path, label and, for data with parts, split, "
+                     "with commas between them",
+                     VT_MAX(text->line, 1u),
+                     t->path == COLUMNS ? "path" : "label");
+done:
+    return st == VITCL_OK ? st : vt_fail_in(st, "%s", t->name);
+}
+
+static vitcl_status read_row(row *r, const table *t, char *const *field)
+{
+    uint32_t part = 0;
+
+    r->path = field[t->path], r->label = field[t->label];
+    r->part = NO_PARTS;
+    if (!*r->path)
+        return vt_fail(VITCL_ECORRUPT, "%.200s: line %u: no path", t->name,
+                       r->line);
+    if (*r->path == '/')
+        return wrong(t, r->line, "absolute path", r->path,
+                     "; give it relative to the folder of the table");
+    if (!*r->label)
+        return wrong(t, r->line, "no label for", r->path, "");
+    if (strlen(r->label) > LABEL_MAX)
+        return wrong(t, r->line, "label", r->label,
+                     "... has more than 255 bytes");
+    if (t->split == COLUMNS)
+        return VITCL_OK;
+    while (part < PARTS && strcmp(field[t->split], parts[part]) != 0)
+        part++;
+    if (part == PARTS)
+        return wrong(t, r->line, "split", field[t->split],
+                     " is none of train, val, validation and test");
+    r->part = part == VALIDATION ? VAL : part;
+    return VITCL_OK;
+}
+
+static vitcl_status read_rows(table *t, vt_csv_text *text)
+{
+    const size_t most =
+        VT_MAX(VT_MAX(t->path, t->label), t->split == COLUMNS ? 0 : t->split);
+    char *field[COLUMNS];
+    vitcl_status st;
+    size_t n;
+
+    for (;;) {
+        st = vt_csv_row(field, &n, COLUMNS, text);
+        if (st != VITCL_OK)
+            return vt_fail_in(st, "%s", t->name);
+        if (n == 0)
+            break;
+        if (n <= most)
+            VT_TRY(vt_fail(VITCL_ECORRUPT,
+                           "%s: line %u: %zu field%s, fewer than the columns "
+                           "that the first row names",
+                           t->name, text->line, n, vt_plural(n)));
+        VT_TRY(vt_grow(&t->row, &t->cap, t->count + 1, sizeof *t->row));
+        t->row[t->count].line = text->line;
+        VT_TRY(read_row(&t->row[t->count], t, field));
+        t->rows[t->row[t->count++].part]++;
+    }
+done:
+    return st;
+}
+
+/* ---- classes ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static vitcl_status add_classes(vt_dataset *d, const table *t)
+{
+    const char **label = NULL;
+    vitcl_status st;
+
+    VT_TRY(vt_new(&label, t->count + 1, sizeof *label));
+    for (size_t i = 0; i < t->count; i++)
+        label[i] = t->row[i].label;
+    qsort((void *)label, t->count, sizeof *label, by_text);
+    for (size_t i = 0; i < t->count; i++)
+        if (i == 0 || strcmp(label[i], label[i - 1]) != 0)
+            VT_TRY(vt_dataset_add_class(d, label[i]));
+done:
+    free((void *)label);
+    return st;
+}
+
+static uint32_t class_of(const vt_dataset *d, const char *label)
+{
+    char *const *found =
+        bsearch(&label, d->name, d->classes, sizeof *d->name, by_text);
+
+    return (uint32_t)(found - d->name);
+}
+
+/* ---- the part that is read ---- */
+
+static vitcl_status no_part(const table *t, const char *split)
+{
+    if (t->split == COLUMNS)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: has no column split, so that it has no part '%s'",
+                       t->name, split);
+    for (size_t i = 0; i < PARTS; i++)
+        if (strcmp(split, parts[i]) == 0)
+            return vt_fail(VITCL_EINVAL, "%s: no row has the split '%s'",
+                           t->name, split);
+    return vt_fail(VITCL_EINVAL,
+                   "%s: its splits are train, val, validation and test, not "
+                   "'%.80s'",
+                   t->name, split);
+}
+
+static vitcl_status choose_part(uint32_t *out, const table *t,
+                                const vt_dataset_options *how)
+{
+    uint32_t part = TRAIN;
+
+    *out = NO_PARTS;
+    if (how->split) {
+        while (part < PARTS && strcmp(how->split, parts[part]) != 0)
+            part++;
+        part = part == VALIDATION ? VAL : part;
+        if (part == PARTS || t->rows[part] == 0)
+            return no_part(t, how->split);
+        *out = part;
+        return VITCL_OK;
+    }
+    if (t->split == COLUMNS)
+        return VITCL_OK;
+    if (!how->training)
+        part = t->rows[TEST] && !(how->validation && t->rows[VAL]) ? TEST : VAL;
+    if (t->rows[part] == 0)
+        return vt_fail(VITCL_EINVAL, "%s: no row has the split %s", t->name,
+                       how->training ? "train" : "test or val");
+    *out = part;
+    return VITCL_OK;
+}
+
+/* ---- pictures ---- */
+
+static vitcl_status look(struct stat *of, const table *t, const row *r,
+                         const char *path)
+{
+    char why[160];
+
+    if (strlen(path) >= PATH_MAX)
+        return wrong(t, r->line, "path", r->path, "... is too long");
+    if (stat(path, of) != 0) {
+        snprintf(why, sizeof why, ": %s", strerror(errno));
+        return wrong(t, r->line, "path", r->path, why);
+    }
+    if (!S_ISREG(of->st_mode))
+        return wrong(t, r->line, "path", r->path, " is not a file");
+    return VITCL_OK;
+}
+
+/* `first`: the line that has the file already. */
+static vitcl_status in_two_classes(const table *t, const row *r, uint32_t first)
+{
+    char why[80];
+
+    snprintf(why, sizeof why,
+             " is the file of line %u, which has another label", first);
+    return wrong(t, r->line, "path", r->path, why);
+}
+
+static vitcl_status add_picture(vt_dataset *d, table *t, const row *r)
+{
+    const uint32_t class = class_of(d, r->label);
+    vitcl_status st;
+    struct stat of;
+    char *path = NULL;
+    uint32_t first;
+    bool again;
+
+    VT_TRY(vt_format(&path, "%s/%s", t->folder, r->path));
+    VT_TRY(look(&of, t, r, path));
+    /* what is marked is the row */
+    VT_TRY(vt_seen_add(&again, &first, &t->seen, &of, (uint32_t)(r - t->row)));
+    if (again) {
+        if (strcmp(t->row[first].label, r->label) != 0)
+            st = in_two_classes(t, r, t->row[first].line);
+        d->left.again++;
+        goto done;
+    }
+    VT_TRY(vt_grow(&d->path, &d->path_cap, d->count + 1, sizeof *d->path));
+    VT_TRY(vt_dataset_add_label(d, class));
+    d->path[d->count - 1] = path, path = NULL;
+done:
+    free(path);
+    return st;
+}
+
+static vitcl_status open_table(table *t, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    vt_csv_text text;
+    vitcl_status st;
+
+    t->name = path;
+    VT_TRY(vt_format(&t->folder, "%.*s", slash ? (int)(slash - path) : 1,
+                     slash ? path : "."));
+    VT_TRY(vt_file_read(&t->file, path, TABLE_MAX));
+    /* it has a byte more than its size */
+    text = vt_csv_begin((char *)(uintptr_t)t->file.data, t->file.size);
+    VT_TRY(read_header(t, &text));
+    VT_TRY(read_rows(t, &text));
+    if (t->count == 0)
+        st = vt_fail(VITCL_ECORRUPT, "%s: names no pictures", path);
+done:
+    return st;
+}
+
+vitcl_status vt_table_open(vt_dataset *d, const char *path,
+                           const vt_dataset_options *how)
+{
+    vitcl_status st;
+    table t = {.count = 0};
+    uint32_t part;
+
+    VT_TRY(open_table(&t, path));
+    VT_TRY(choose_part(&part, &t, how));
+    VT_TRY(add_classes(d, &t));
+    d->root = strlen(t.folder);
+    for (size_t i = 0; i < t.count; i++)
+        if (t.row[i].part == part)
+            VT_TRY(add_picture(d, &t, &t.row[i]));
+    snprintf(d->kind, sizeof d->kind, "table");
+    VT_TRY(vt_dataset_say_left(d, path));
+done:
+    close_table(&t);
+    return st;
+}
