@@ -205,8 +205,10 @@ static vitcl_status outline(vt_experiment *e)
     vt_speeds all;
     vt_sheet *s;
     double flops, load, sum = 0;
+    bool done;
 
     VT_TRY(vt_speeds_known(&all, e));
+    done = all.of[0][1].rate > 0 || !e->options.dry;
     VT_TRY(vt_speed_measure(&all.of[0][1], e, 0, 1));
     flops = all.of[0][1].gmac * all.of[0][1].rate;
     load = all.of[0][1].load;
@@ -222,14 +224,16 @@ static vitcl_status outline(vt_experiment *e)
             const vt_speed *v = &all.of[m][i];
             const double one = v->gmac / flops;
             const double seconds = load + VT_MAX(1.0, 4 * one);
+            /* a dry run does not keep what it measured */
+            const bool kept = v == &all.of[0][1] ? done : v->rate > 0;
 
             vt_sheet_put(s, 0, "%s", vt_speed_models[m]);
             vt_sheet_put(s, 1, "%u", vt_speed_sizes[i]);
             vt_sheet_put(s, 2, "%.3f", v->gmac);
             vt_sheet_put(s, 3, "%.1f", seconds);
-            vt_sheet_put(s, 4, "%s", v->rate > 0 ? "done" : "to do");
+            vt_sheet_put(s, 4, "%s", kept ? "done" : "to do");
             vt_sheet_put_row(s);
-            sum += v->rate > 0 ? 0 : seconds;
+            sum += kept ? 0 : seconds;
         }
     vt_sheet_put(s, 0, "all, in minutes");
     vt_sheet_put(s, 3, "%.1f", sum / 60);

@@ -157,6 +157,24 @@ static void print_results(const vt_experiment *e, const vt_study *s)
 
 /* ---- the command ---- */
 
+/* An option that a study without runs does not have; NULL: none. */
+static const char *idle_option(const study_options *o)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } all[] = {
+        {o->data != NULL, "--data"},   {o->follow, "--follow"},
+        {o->minutes > 0, "--minutes"}, {o->tries > 0, "--tries"},
+        {o->jobs > 0, "--jobs"},       {o->pictures > 0, "--pictures"},
+        {o->epochs > 0, "--epochs"},   {o->tests > 0, "--test-pictures"}};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].given)
+            return all[i].name;
+    return NULL;
+}
+
 static void say(void *context, const char *line)
 {
     (void)context;
@@ -233,6 +251,9 @@ static int run(void *into, const words *operands)
         return unknown_study(operands->item[0]);
     if (!o->data && !s->measure)
         return usage("--data PATH is required");
+    if (s->measure && idle_option(o))
+        return usage("study %s trains nothing: it has no %s", s->name,
+                     idle_option(o));
     if (!o->output) {
         snprintf(output, sizeof output, "study-%.40s", s->name);
         given.output = output;

@@ -177,16 +177,24 @@ done:
     return st;
 }
 
-/* The epochs that fit with so many pictures; 0: none. */
+/* The epochs that fit with so many pictures; 0: none. What runs cost is not
+ * proportional: some have a part of the epochs, in whole numbers, or none. */
 static vitcl_status fit(uint32_t *epochs, vt_experiment *e, uint32_t pictures)
 {
-    vitcl_status st;
-    double one, two, n;
+    vitcl_status st = VITCL_OK;
+    uint32_t fits = 0, most = EPOCHS_MOST;
+    double seconds;
 
-    VT_TRY(total(&one, e, pictures, 1));
-    VT_TRY(total(&two, e, pictures, 2));
-    n = 1 + (60 * e->minutes - one) / VT_MAX(two - one, 1e-6);
-    *epochs = n < 1 ? 0 : (uint32_t)VT_MIN(n, (double)EPOCHS_MOST);
+    while (fits < most) {
+        const uint32_t n = (fits + most + 1) / 2;
+
+        VT_TRY(total(&seconds, e, pictures, n));
+        if (seconds <= 60 * e->minutes)
+            fits = n;
+        else
+            most = n - 1;
+    }
+    *epochs = fits;
 done:
     return st;
 }

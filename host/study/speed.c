@@ -79,7 +79,8 @@ vitcl_status vt_speed_measure(vt_speed *s, const vt_experiment *e, size_t model,
         words[8] = "--device", words[9] = e->options.device;
     VT_TRY(vt_process_run(e, words, part, messages, "a measurement"));
     VT_TRY(read_answer(s, part));
-    if (rename(part, to) != 0)
+    /* a dry run writes nothing, and its `files` may be the study's */
+    if (!e->options.dry && rename(part, to) != 0)
         st = vt_fail(VITCL_EIO, "%s: %s", to, strerror(errno));
 done:
     return st;

@@ -9,10 +9,21 @@ for model in vit-b-32 vit-b-16 resnet50x1; do
 done
 
 # ---- a dry run: no data, and nothing is left to measure
+run 2 study cost --data cost -o cost
+says 'study cost trains nothing: it has no --data'
+run 2 study cost -o cost --minutes 3 --dry-run
+says 'study cost trains nothing: it has no --minutes'
 run 0 study cost -o cost --dry-run
 out_has '^vit-b/16 +384 +55\.484 +[0-9.]+ +done *$'
 out_has '^all, in minutes +0\.0'
 [ ! -e cost/results.tsv ] || fail 'a dry run wrote results'
+# what it measures to know the others' time is not kept, so it is not done
+mv cost/files/speed-vit-b-32-128.json kept.json
+run 0 study cost -o cost --dry-run
+out_has '^vit-b/32 +128 +[0-9.]+ +[0-9.]+ +to do *$'
+out_has '^vit-b/32 +192 +[0-9.]+ +[0-9.]+ +done *$'
+[ ! -e cost/files/speed-vit-b-32-128.json ] || fail 'a dry run kept a measurement'
+mv kept.json cost/files/speed-vit-b-32-128.json
 
 # ---- a count that fails says why
 mkdir -p cost/measure/messages.txt

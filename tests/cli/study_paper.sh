@@ -19,6 +19,14 @@ out_has '^before-supervised +160 +2 '
 out_has '^masked-1-1 +10 +10 '
 out_has '^supervised-100-1 +160 +1 '
 
+# ---- as many epochs as fit: of fine-tunings a quarter, in whole numbers. On a slow
+# machine not even one fits.
+run 0 study resolution --data data --test-pictures 20 --tries 1 --minutes 2 -o resolution \
+    --dry-run
+awk '/minutes on this device/ { for (i = 1; i < NF; i++) if ($i == "about") planned = $(i + 1) }
+     $5 == "TFLOP" && $3 > epochs { epochs = $3 }
+     END { exit !(epochs && (planned <= 2 || epochs == 1)) }' out || fail 'more than fits is planned'
+
 # ---- where things are: without positions a model answers the same for the four
 # pictures of a group, so that one in four is right, whatever it has learnt
 run 0 study positions "${given[@]}" -o positions
