@@ -38,8 +38,8 @@ static int first_of(const char *answer, const char *const *names, int n)
     return -1;
 }
 
-/* "" if none finished. Times are in microseconds: as text, the same in every
- * locale. */
+/* "" if none finished; those that were wrong come last. Times are in
+ * microseconds: as text, the same in every locale. */
 static void format(char out[VT_CHOICE], const char *const *names, double *ms,
                    int n)
 {
@@ -61,6 +61,10 @@ static void format(char out[VT_CHOICE], const char *const *names, double *ms,
                                  names[best], us / 1000, us % 1000);
         ms[best] = 0;
     }
+    for (int i = 0; i < n && used && used < VT_CHOICE; i++)
+        if (ms[i] < 0)
+            used += (size_t)snprintf(out + used, VT_CHOICE - used, ", %s wrong",
+                                     names[i]);
 }
 
 int vt_fastest(char answer[VT_CHOICE], bool *timed, const char *question,

@@ -7,14 +7,14 @@
 #include "gemm/form.h"
 #include "product/choices.h"
 
-/* Times the rivals, in ms; 0: this one failed. */
+/* Times the rivals, in ms; 0: this one failed; VT_RACE_WRONG of race.h. */
 typedef void (*vt_time_rivals)(double *ms, void *context);
 
 /* The index of the fastest of n names (words without spaces), VT_FORMS at most:
  * by the answer that is kept, or else by time(), whose result is kept. -1: none
  * finished, or nothing can be kept; in the second case nothing is timed.
- * answer: "tile 0.42 ms, clblast 0.61 ms", the fastest first. time NULL: only
- * by a kept answer. */
+ * answer: "tile 0.42 ms, clblast 0.61 ms", the fastest first; those that were
+ * wrong come last: "plain wrong". time NULL: only by a kept answer. */
 int vt_fastest(char answer[VT_CHOICE], bool *timed, const char *question,
                const char *const *names, int n, vt_time_rivals time,
                void *context);

@@ -1,14 +1,21 @@
 /*
- * race.c - time a product with several forms.
+ * race.c - time a product with several forms, of which only right ones count.
  *
- * On a GPU it has the rows of several pictures, so that it is busy.
+ * On a GPU it has the rows of several pictures, so that it is busy. The factors are
+ * whole numbers so small that every sum is exact in f32, f16 and bf16 hold
+ * them, and a 127 in each row makes them steps of int8: so all forms' results
+ * are the same but for the rounding of an epilogue and of C. Where they are
+ * not, a driver has miscompiled one, and the simple form says which.
  */
 #include "product/race.h"
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "product/timed.h"
 #include "product/told.h"
+
+#include <math.h>
 
 /* Of a product that is timed, about; and no more pictures than that. */
 enum { ROWS = 1024, PICTURES = 64 };
@@ -33,32 +40,164 @@ static vt_gemm_desc enlarged(const vt_gemm_desc *d)
     return e;
 }
 
-void vt_race(double *ms, vt_dev *dev, const vt_gemm_desc *d,
-             const vt_form *const *forms, int n)
+/* ---- numbers ---- */
+
+/* Few are negative sums, of which an activation would leave nothing. */
+static vitcl_status matrix(float **out, int rows, int terms, bool outermost,
+                           uint64_t seed)
+{
+    const size_t n = (size_t)rows * (size_t)terms;
+    vt_random random = vt_random_new(seed, 0, 0);
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(out, n));
+    for (size_t i = 0; i < n; i++)
+        (*out)[i] = (float)(vt_random_next(&random) % 6) - 2;
+    for (int r = 0; r < rows; r++) {
+        const int k = r % terms;
+
+        (*out)[outermost ? (size_t)k * (size_t)rows + (size_t)r
+                         : (size_t)r * (size_t)terms + (size_t)k] = 127;
+    }
+done:
+    return st;
+}
+
+/* But for a step of the type in which C is stored. */
+static bool same(const float *c, const float *like, const vt_gemm_desc *d)
+{
+    const size_t n = (size_t)d->M * (size_t)d->N;
+    const double step = d->out == VT_BF16  ? 0x1p-7
+                        : d->out == VT_F16 ? 0x1p-10
+                                           : 1e-5;
+
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs((double)c[i] - (double)like[i]) <=
+              step * fabs((double)like[i]) + 1e-3))
+            return false;
+    return true;
+}
+
+/* ---- rivals ---- */
+
+typedef struct contest {
+    vt_dev *dev;
+    vt_gemm_desc d;
+    float *a, *b;
+    vt_timed t[VT_FORMS];
+    float *c[VT_FORMS]; /* its first result */
+    int n;
+} contest;
+
+/* The product by this form, once; its result. */
+static vitcl_status multiply(float **c, vt_timed *t, const contest *x,
+                             const vt_form *form, const vt_gemm_desc *d)
+{
+    vt_told told;
+    vitcl_status st;
+
+    if (!vt_product_tell(&told, x->dev, form, d))
+        return vt_fail(VITCL_EUNSUPPORTED, "it does not take so many rows");
+    VT_TRY(vt_timed_new(t, x->dev, form, &told, x->a, x->b));
+    VT_TRY(vt_timed_run(t)); /* builds its programs */
+    VT_TRY(VT_NEW(c, (size_t)d->M * (size_t)d->N));
+    VT_TRY(vt_timed_read(*c, t));
+done:
+    return st;
+}
+
+/* The result that is surely right; NULL: there is none. */
+static float *simple(const contest *x)
+{
+    vt_gemm_desc d = x->d;
+    vt_timed t = {.q = NULL};
+    float *c = NULL;
+
+    if (d.type == VT_I8) /* which it does not have */
+        d.type = VT_F32;
+    if (multiply(&c, &t, x, &vt_form_plain, &d) != VITCL_OK) {
+        vt_log("the results of a product were not compared: %s", vt_message());
+        free(c);
+        c = NULL;
+    }
+    vt_timed_free(&t);
+    return c;
+}
+
+/* Those that are alike are right; or else those that are like the simple
+ * form's, or the first's if that one cannot run. */
+static void judge(bool *right, const contest *x)
+{
+    float *sure = NULL;
+    const float *like = x->c[0];
+    bool alike = x->n > 1;
+
+    for (int i = 1; i < x->n; i++)
+        alike = alike && same(x->c[i], like, &x->d);
+    if (!alike && (sure = simple(x)) != NULL)
+        like = sure;
+    for (int i = 0; i < x->n; i++) {
+        right[i] = alike || same(x->c[i], like, &x->d);
+        if (!right[i])
+            vt_log("%s is not used for a product %dx%dx%d: its result is wrong",
+                   x->t[i].form->name, x->d.M, x->d.N, x->d.K);
+    }
+    free(sure);
+}
+
+static void time_right_ones(double *ms, contest *x)
 {
     static const vt_rounds rounds = {
         .least = 2, .most = 12, .ms = 250, .almost = 1.05};
-    const vt_gemm_desc e = enlarged(d);
-    vt_timed t[VT_FORMS], *all[VT_FORMS];
-    int which[VT_FORMS], timed = 0;
-    vt_told told;
+    vt_timed *all[VT_FORMS];
+    bool right[VT_FORMS];
+    int n = 0;
 
-    for (int i = 0; i < n; i++) {
-        t[i] = (vt_timed){.q = NULL};
-        ms[i] = 0;
-        if (!vt_product_tell(&told, dev, forms[i], &e))
-            vt_log("%s was not timed: it does not take so many rows",
-                   forms[i]->name);
-        else if (vt_timed_new(&t[i], dev, forms[i], &told, NULL, NULL) ==
-                     VITCL_OK &&
-                 vt_timed_run(&t[i]) == VITCL_OK) /* builds its programs */
-            which[timed] = i, all[timed++] = &t[i];
-        else
-            vt_log("%s was not timed: %s", forms[i]->name, vt_message());
-    }
-    if (timed && vt_measure(all, timed, &rounds) == VITCL_OK)
-        for (int i = 0; i < timed; i++)
-            ms[which[i]] = all[i]->best;
+    if (!x->n)
+        return;
+    judge(right, x);
+    for (int i = 0; i < x->n; i++)
+        if (right[i])
+            all[n++] = &x->t[i];
+    if (n && vt_measure(all, n, &rounds) != VITCL_OK)
+        return;
+    for (int i = 0; i < x->n; i++)
+        ms[i] = right[i] ? x->t[i].best : VT_RACE_WRONG;
+}
+
+void vt_race(double *ms, vt_dev *dev, const vt_gemm_desc *d,
+             const vt_form *const *forms, int n)
+{
+    contest x = {.dev = dev, .d = enlarged(d)};
+    double times[VT_FORMS] = {0};
+    int which[VT_FORMS];
+
     for (int i = 0; i < n; i++)
-        vt_timed_free(&t[i]);
+        ms[i] = 0;
+    if (matrix(&x.a, x.d.M, x.d.K, x.d.trans_a, 1) != VITCL_OK ||
+        matrix(&x.b, x.d.N, x.d.K, x.d.trans_b, 2) != VITCL_OK) {
+        vt_log("no form was timed: %s", vt_message());
+        n = 0;
+    }
+    for (int i = 0; i < n; i++) {
+        vt_timed *t = &x.t[x.n];
+        float **c = &x.c[x.n];
+
+        if (multiply(c, t, &x, forms[i], &x.d) == VITCL_OK) {
+            which[x.n++] = i;
+        } else {
+            vt_log("%s was not timed: %s", forms[i]->name, vt_message());
+            vt_timed_free(t);
+            free(*c);
+            *c = NULL;
+        }
+    }
+    time_right_ones(times, &x);
+    for (int i = 0; i < x.n; i++) {
+        ms[which[i]] = times[i];
+        vt_timed_free(&x.t[i]);
+        free(x.c[i]);
+    }
+    free(x.a);
+    free(x.b);
 }

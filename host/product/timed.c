@@ -4,6 +4,7 @@
 #include "product/timed.h"
 
 #include "base/clock.h"
+#include "base/half.h"
 #include "base/memory.h"
 
 vt_gemm_desc vt_timed_desc(const vt_dev *dev, vt_dtype type, int M, int N,
@@ -35,6 +36,24 @@ done:
     return st;
 }
 
+/* A as the product reads it, into the buffer that has room for floats. */
+static vitcl_status store(const vt_timed *t, const float *a)
+{
+    const vt_gemm_desc *d = &t->told.d;
+    const size_t n = (size_t)d->M * (size_t)d->K;
+    uint16_t *halves = NULL;
+    vitcl_status st;
+
+    VT_TRY(VT_NEW(&halves, n));
+    for (size_t i = 0; i < n; i++)
+        halves[i] =
+            d->a == VT_BF16 ? vt_f32_to_bf16(a[i]) : vt_f32_to_f16(a[i]);
+    st = vt_buf_write(t->q, t->bufs.a, 0, halves, n * sizeof *halves);
+done:
+    free(halves);
+    return st;
+}
+
 vitcl_status vt_timed_pack(vt_timed *t)
 {
     return t->bufs.b == t->rows
@@ -52,8 +71,11 @@ vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const vt_form *form,
     *t = (vt_timed){.form = form, .told = *told, .best = 1e30, .second = 1e30};
     VT_TRY(vt_queue_new(&t->q, dev, false));
     VT_TRY(numbers(&t->bufs.a, t->q, d->M, d->K, a, 0x3f800000u /* 1 */));
+    if (a && (d->a == VT_F16 || d->a == VT_BF16))
+        VT_TRY(store(t, a));
     VT_TRY(numbers(&t->rows, t->q, d->N, d->K, b, 0x3f000000u /* 0.5 */));
-    VT_TRY(numbers(&t->bufs.c, t->q, d->M, d->N, NULL, 0x7fc00000u /* NaN */));
+    VT_TRY(numbers(&t->bufs.c, t->q, d->M, d->N, NULL,
+                   d->accumulate ? 0 : 0x7fc00000u /* NaN */));
     if (temp)
         VT_TRY(vt_buf_new(&t->bufs.temp, dev, temp));
     if (d->bias)
@@ -89,7 +111,21 @@ done:
 
 vitcl_status vt_timed_read(float *c, vt_timed *t)
 {
-    return vt_buf_read(t->q, t->bufs.c, 0, c, vt_buf_size(t->bufs.c));
+    const vt_gemm_desc *d = &t->told.d;
+    const size_t n = (size_t)d->M * (size_t)d->N;
+    uint16_t *halves = NULL;
+    vitcl_status st;
+
+    if (d->out == VT_F32)
+        return vt_buf_read(t->q, t->bufs.c, 0, c, n * sizeof *c);
+    VT_TRY(VT_NEW(&halves, n));
+    VT_TRY(vt_buf_read(t->q, t->bufs.c, 0, halves, n * sizeof *halves));
+    for (size_t i = 0; i < n; i++)
+        c[i] = d->out == VT_BF16 ? vt_bf16_to_f32(halves[i])
+                                 : vt_f16_to_f32(halves[i]);
+done:
+    free(halves);
+    return st;
 }
 
 void vt_timed_free(vt_timed *t)

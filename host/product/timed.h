@@ -19,16 +19,18 @@ typedef struct vt_timed {
 /* A product as sessions do it: B constant, nothing added. */
 vt_gemm_desc vt_timed_desc(const vt_dev *dev, vt_dtype type, int M, int N,
                            int K);
-/* Makes a dense product of one picture by this form; C is NaN. a[M,K] and
- * b[N,K]; NULL: any numbers. After an error, vt_timed_free() frees what was
- * made before. By a provider: vt_product_timed(). */
+/* Makes a dense product of one picture by this form; C is NaN, or zero if it is
+ * added to. a[M,K], which is then stored as the product reads it, and b[N,K];
+ * NULL: any numbers. After an error, vt_timed_free() frees what was made
+ * before. By a provider: vt_product_timed(). */
 vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const vt_form *form,
                           const vt_told *told, const float *a, const float *b);
 /* Packs t->rows anew, if B is packed. */
 vitcl_status vt_timed_pack(vt_timed *t);
 /* Runs it once, to the end. */
 vitcl_status vt_timed_run(vt_timed *t);
-vitcl_status vt_timed_read(float *c, vt_timed *t); /* c[M,N] */
+/* c[M,N], in whatever type it is stored. */
+vitcl_status vt_timed_read(float *c, vt_timed *t);
 void vt_timed_free(vt_timed *t);
 
 /* At least `least` rounds; then up to `most`, and for `ms` at most, until the

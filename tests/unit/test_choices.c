@@ -4,6 +4,7 @@
  * several, with times that the test gives.
  */
 #include "product/fastest.h"
+#include "product/race.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -277,6 +278,21 @@ Test(choices, fastest_rejects)
         cr_expect_eq(f.calls, (int)i + 1, "%s", wrong[i]);
     }
     cr_expect_str_eq(answer, "tile 2.000 ms, mma 3.000 ms");
+}
+
+/* What was wrong is named behind the others, and never chosen. */
+Test(choices, fastest_is_right)
+{
+    char answer[VT_CHOICE];
+    fake f = {.ms = {VT_RACE_WRONG, 2, 1}},
+         none = {.ms = {VT_RACE_WRONG, 0, VT_RACE_WRONG}};
+
+    begin();
+    cr_expect_eq(fastest(answer, &none), -1);
+    cr_expect_eq(fastest(answer, &f), 2);
+    cr_expect_str_eq(answer, "clblast 1.000 ms, tile 2.000 ms, mma wrong");
+    cr_expect_eq(fastest(answer, &none), 2);
+    cr_expect_eq(f.calls + none.calls, 2);
 }
 
 /* None finished; or no answer can be kept, and then nothing is timed. */
