@@ -123,15 +123,19 @@ VT_WHOLE(private, int)
  * the epilogue's. */
 #ifdef __clang__
 #define LIKELY(x) __builtin_expect(x, 1)
-#if defined(__AMDGCN__) || defined(__NVPTX__)
-#define OUTLINED
-#else
+#if __has_attribute(noinline) && !defined(__AMDGCN__) && !defined(__NVPTX__)
 #define OUTLINED __attribute__((noinline))
 #endif
+#if __has_attribute(always_inline)
 #define INLINED __attribute__((always_inline))
+#endif
 #else
 #define LIKELY(x) (x)
+#endif
+#ifndef OUTLINED
 #define OUTLINED
+#endif
+#ifndef INLINED
 #define INLINED
 #endif
 #if WG == 1

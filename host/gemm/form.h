@@ -53,6 +53,8 @@ typedef struct vt_told {
     vt_rows_shape rows;           /* also of the panels of other forms */
     vt_number number[VT_NUMBERS]; /* of tile.c and clblast.c */
     bool tuned, measured;         /* for the note */
+    bool small; /* the compiled kernel of a large tile needs more local memory
+                 * than there is */
     int parts, units; /* of K, and processors, for tests of parts.c; 0: by the
                        * device */
 } vt_told;
@@ -93,6 +95,8 @@ struct vt_form {
     /* Are its kernels simple ones, for readers? With them, other operations
      * use their simple kernels, too. */
     bool plain;
+    /* Has it smaller tiles with the same bits, for told.small? */
+    bool shrinks;
     /* Can it be used on this device at all? Called once per device; may probe
      * (compile, run, compare); must log no errors. NULL: yes. */
     bool (*usable)(vt_dev *dev, const vt_number *numbers);

@@ -67,7 +67,9 @@ typedef struct vt_int_rows {
     char defines[96];
 } vt_int_rows;
 
-vitcl_status vt_gemm_ready(vt_gemm *g); /* vt_kernel_ready() of its kernels */
+/* vt_kernel_ready() of its kernels. Where one needs more local memory than the
+ * device has, and there are smaller tiles, it is made with these. */
+vitcl_status vt_gemm_ready(vt_gemm *g);
 vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g);
 /* How many kernels that starts; a call of CLBlast counts as one. */
 unsigned vt_gemm_launches(const vt_gemm *g);

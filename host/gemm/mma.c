@@ -85,6 +85,35 @@ static long enough(long units, const vt_mma_kind *k)
     return intel(k) ? 2 * units : units;
 }
 
+static size_t local_bytes(const vt_mma_kind *k, vt_mma_shape s,
+                          const vt_gemm_desc *d)
+{
+    const size_t m = (size_t)high(k, s), n = (size_t)wide(k, s);
+
+    if (intel(k))
+        return STRIP * 2 * m;
+    /* three stages instead of two */
+    return STRIP * (k == &vt_mma_kinds[VT_MMA_16]
+                        ? (d->type == VT_I8 ? 3 : 2) * m + 3 * n
+                        : 2 * (m + n));
+}
+
+/* Has the device room for this shape? */
+static bool fits(const vt_dev *dev, const vt_told *t, vt_mma_shape s)
+{
+    const vt_mma_kind *k = &vt_mma_kinds[t->unit.kind];
+
+    return vt_dev_group_max(dev) >= (size_t)items(k, s) &&
+           vt_dev_info(dev)->local_bytes >= local_bytes(k, s, &t->d);
+}
+
+/* Have large tiles room? Else small ones do all; the bits are the same. */
+static bool large_fit(const vt_dev *dev, const vt_told *t)
+{
+    return !t->small &&
+           (t->unit.emulated || fits(dev, t, vt_mma_kinds[t->unit.kind].large));
+}
+
 /* How bind() divides a product. Only `terms` has an influence on the bits. */
 typedef struct cut {
     const vt_mma_kind *kind;
@@ -108,7 +137,8 @@ static void divide_terms(cut *c, const vt_dev *dev, const vt_told *t)
     n = tiles(k, c->shape, d->M, d->N);
     c->terms = vt_part_terms(t, 4 * units / n, MOST);
     c->parts = vt_divide_up(d->K, c->terms);
-    if (!t->unit.emulated && n * c->parts < enough(units, k))
+    if (!t->unit.emulated &&
+        (n * c->parts < enough(units, k) || !large_fit(dev, t)))
         c->shape = k->small;
 }
 
@@ -132,7 +162,7 @@ static cut divide(const vt_dev *dev, const vt_told *t)
               : c.terms < d->K && d->type != VT_I8 && k->parts.wm ? k->parts
                                                                   : k->large;
     if ((t->unit.emulated && !t->unit.groups) ||
-        tiles(k, c.shape, rows, d->N) < enough(units, k))
+        tiles(k, c.shape, rows, d->N) < enough(units, k) || !large_fit(dev, t))
         c.shape = least;
     if (tiles(k, least, rows, d->N) < units)
         c.parts = vt_divide_up(d->K, c.terms);
@@ -140,18 +170,6 @@ static cut divide(const vt_dev *dev, const vt_told *t)
     if (c.groups && c.parts == 1)
         c.terms = d->K;
     return c;
-}
-
-static size_t local_bytes(const vt_mma_kind *k, const vt_gemm_desc *d)
-{
-    const size_t m = (size_t)high(k, k->large), n = (size_t)wide(k, k->large);
-
-    if (intel(k))
-        return STRIP * 2 * m;
-    /* three stages instead of two */
-    return STRIP * (k == &vt_mma_kinds[VT_MMA_16]
-                        ? (d->type == VT_I8 ? 3 : 2) * m + 3 * n
-                        : 2 * (m + n));
 }
 
 static bool could(vt_dev *dev, const vt_gemm_desc *d)
@@ -167,8 +185,7 @@ static bool takes(vt_dev *dev, const vt_told *t)
 
     if (t->unit.kind == VT_MMA_NONE || t->unit.emulated)
         return t->unit.emulated;
-    return vt_dev_group_max(dev) >= (size_t)items(k, k->large) &&
-           vt_dev_info(dev)->local_bytes >= local_bytes(k, &t->d);
+    return fits(dev, t, k->small);
 }
 
 static const char *layout(vt_dev *dev, const vt_told *t)
@@ -431,6 +448,7 @@ const vt_form vt_form_mma = {.provider = "native",
                              .name = "mma",
                              .class = VT_CLASS_GPU,
                              .asks = VT_ASKS_UNIT,
+                             .shrinks = true,
                              .could = could,
                              .takes = takes,
                              .layout = layout,

@@ -2,6 +2,7 @@
  * run.c - a product by the form that was chosen: checks, packing, binding,
  * launching.
  */
+#include "base/log.h"
 #include "base/memory.h"
 #include "gemm/form.h"
 
@@ -111,6 +112,29 @@ done:
 
 /* ---- one multiplication ---- */
 
+static vitcl_status bind(vt_gemm *g)
+{
+    vitcl_status st;
+
+    VT_TRY(g->form->bind(g));
+    if (g->t.measured)
+        snprintf(g->note + strlen(g->note), sizeof g->note - strlen(g->note),
+                 ", measured");
+done:
+    return st;
+}
+
+static void drop_kernels(vt_gemm *g)
+{
+    if (g->form->free)
+        g->form->free(g);
+    g->state = NULL;
+    for (size_t i = 0; i < VT_COUNT(g->kernel); i++) {
+        vt_kernel_free(g->kernel[i]);
+        g->kernel[i] = NULL;
+    }
+}
+
 vitcl_status vt_form_bind(vt_gemm **out, vt_dev *dev, const vt_form *f,
                           const vt_told *t, const vt_gemm_bufs *bufs)
 {
@@ -138,22 +162,43 @@ vitcl_status vt_form_bind(vt_gemm **out, vt_dev *dev, const vt_form *f,
                      "%s does not compute sums for this product", f->provider);
         goto done;
     }
-    VT_TRY(f->bind(g));
-    if (t->measured)
-        snprintf(g->note + strlen(g->note), sizeof g->note - strlen(g->note),
-                 ", measured");
+    VT_TRY(bind(g));
     *out = g, g = NULL;
 done:
     vt_gemm_free(g);
     return st;
 }
 
-vitcl_status vt_gemm_ready(vt_gemm *g)
+static vitcl_status make_ready(vt_gemm *g, size_t *local)
 {
     vitcl_status st = VITCL_OK;
 
-    for (size_t i = 0; !st && i < VT_COUNT(g->kernel) && g->kernel[i]; i++)
-        st = vt_kernel_ready(g->kernel[i]);
+    *local = 0;
+    for (size_t i = 0; !st && i < VT_COUNT(g->kernel) && g->kernel[i]; i++) {
+        VT_TRY(vt_kernel_ready(g->kernel[i]));
+        *local = VT_MAX(*local, vt_kernel_local_bytes(g->kernel[i]));
+    }
+done:
+    return st;
+}
+
+vitcl_status vt_gemm_ready(vt_gemm *g)
+{
+    const size_t room = (size_t)vt_dev_info(g->dev)->local_bytes;
+    size_t local;
+    vitcl_status st;
+
+    VT_TRY(make_ready(g, &local));
+    if (local <= room || !g->form->shrinks || g->t.small)
+        return VITCL_OK;
+    vt_log("%s: it needs %zu bytes of local memory, the device has %zu: "
+           "smaller tiles",
+           g->note, local, room);
+    drop_kernels(g);
+    g->t.small = true;
+    VT_TRY(bind(g));
+    VT_TRY(make_ready(g, &local));
+done:
     return st;
 }
 
@@ -202,10 +247,7 @@ void vt_gemm_free(vt_gemm *g)
 {
     if (!g)
         return;
-    if (g->form->free)
-        g->form->free(g);
-    for (size_t i = 0; i < VT_COUNT(g->kernel); i++)
-        vt_kernel_free(g->kernel[i]);
+    drop_kernels(g);
     vt_gemm_bufs_free(&g->bufs);
     vt_dev_free(g->dev);
     free(g);

@@ -25,6 +25,7 @@
 #include "base/memory.h"
 #include "base/user_dir.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,6 +142,37 @@ void vt_cache_tell(void)
                path[0] ? " cannot be used" : "");
     if (folder >= 0)
         close(folder);
+}
+
+/* Can this folder be made, or be written to? Changes path. */
+static bool writable(char *path)
+{
+    char *slash;
+
+    while (access(path, F_OK) != 0 && errno == ENOENT &&
+           (slash = strrchr(path, '/')) && slash != path)
+        *slash = '\0';
+    return access(path, W_OK) == 0;
+}
+
+void vt_cache_tell_driver(const vt_dev *dev)
+{
+    static atomic_bool told;
+    const char *off = vt_getenv("CUDA_CACHE_DISABLE"),
+               *own = vt_getenv("CUDA_CACHE_PATH"), *home = vt_getenv("HOME");
+    char path[4096];
+
+    if (!vt_logs() || !vt_dev_reports(dev, "cl_nv_device_attribute_query"))
+        return;
+    snprintf(path, sizeof path, "%s%s",
+             own    ? own
+             : home ? home
+                    : "",
+             own ? "" : "/.nv/ComputeCache");
+    if (((off && strcmp(off, "1") == 0) || !(own || home) || !writable(path)) &&
+        !atomic_exchange(&told, true))
+        vt_log("cache: none of NVIDIA's (~/.nv or CUDA_CACHE_PATH): each start "
+               "assembles its PTX again");
 }
 
 static void name_of(char out[80], const vt_cache_key *key)

@@ -28,7 +28,10 @@ bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
  * NULL. */
 unsigned char *vt_program_binary(size_t *size, cl_program program);
 bool vt_cache_on(void);
-void vt_cache_tell(void);                   /* logs the folder */
+void vt_cache_tell(void); /* logs the folder */
+/* Logs, once, that NVIDIA's driver has no folder for what it makes of PTX: each
+ * start then assembles that again, also of programs that are in our cache. */
+void vt_cache_tell_driver(const vt_dev *dev);
 bool vt_cache_has(const vt_cache_key *key); /* is there a file? */
 /* Removes files not used for long from the open folder, then the least recently
  * used ones beyond most_bytes. */

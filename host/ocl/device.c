@@ -145,6 +145,7 @@ static vitcl_status open_found(vt_dev **out, const vt_driver_device *f)
            dev->info.id, dev->info.name, dev->info.platform, dev->info.driver,
            dev->info.opencl_c, dev->info.compute_units, dev->vector);
     vt_cache_tell();
+    vt_cache_tell_driver(dev);
     *out = dev, dev = NULL;
 done:
     vt_dev_free(dev);

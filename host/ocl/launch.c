@@ -137,6 +137,17 @@ done:
     return st;
 }
 
+size_t vt_kernel_local_bytes(const vt_kernel *k)
+{
+    cl_ulong bytes = 0;
+
+    return clGetKernelWorkGroupInfo(k->kernel, k->dev->id,
+                                    CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes,
+                                    &bytes, NULL) == CL_SUCCESS
+               ? (size_t)bytes
+               : 0;
+}
+
 /* Is a launch that was refused to be tried again with smaller groups? NVIDIA's
  * driver says that its resources do not suffice, as it also does when the
  * device is lost. */

@@ -163,6 +163,8 @@ vitcl_status vt_kernel_new(vt_kernel **out, vt_dev *dev, const char *file,
 void vt_kernels_defer(bool defer);
 void vt_kernels_build(vt_dev *dev);
 vitcl_status vt_kernel_ready(vt_kernel *k);
+/* Of a ready kernel's work-group, as the driver says; 0: it does not say. */
+size_t vt_kernel_local_bytes(const vt_kernel *k);
 void vt_kernel_free(vt_kernel *k);
 const char *vt_kernel_name(const vt_kernel *k);
 vitcl_status vt_kernel_buf(vt_kernel *k, unsigned index,

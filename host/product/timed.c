@@ -90,6 +90,7 @@ vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const vt_form *form,
         t->bufs.b = vt_buf_ref(t->rows);
     VT_TRY(vt_timed_pack(t));
     VT_TRY(vt_form_bind(&t->g, dev, form, told, &t->bufs));
+    VT_TRY(vt_gemm_ready(t->g));
 done:
     return st;
 }

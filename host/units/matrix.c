@@ -6,7 +6,9 @@
  * those of matrix units before others, the first that its compiler accepts and
  * that multiplies right is used (ask.c).
  *
- * On sm_90 wgmma multiplies large tiles, after a trial of its own.
+ * On sm_90 wgmma multiplies large tiles, after a trial of its own. AMD's are
+ * tried on the GPUs that have them alone: with the int8 of another generation
+ * its compiler crashes.
  *
  * VITCL_MMA=off: none. NAME: this one, without a trial. emulate, or
  * emulate-NAME: the same kernel with the instruction in plain OpenCL C, on any
@@ -294,10 +296,38 @@ vt_subject vt_mma_subject(vt_mma_trial trial, vt_dtype type)
     return s;
 }
 
+/* By the lanes of a sub-group, of which RDNA can have 32 or 64, and the
+ * generation: CL_DEVICE_WAVEFRONT_WIDTH_AMD, CL_DEVICE_GFXIP_MAJOR_AMD and
+ * _MINOR_AMD. A driver that does not know them has every unit tried. */
+static bool amd_may_have(const vt_dev *dev, int kind)
+{
+    const unsigned lanes = vt_dev_number(dev, 0x4043),
+                   major = vt_dev_number(dev, 0x404a),
+                   minor = vt_dev_number(dev, 0x404b);
+
+    if (kind < VT_MMA_WMMA11 || kind > VT_MMA_MFMA942)
+        return true;
+    if (lanes && lanes != (unsigned)vt_mma_kinds[kind].lanes)
+        return false;
+    if (!major)
+        return true;
+    switch (kind) {
+    case VT_MMA_WMMA11:
+        return major == 11;
+    case VT_MMA_WMMA12:
+        return major >= 12;
+    case VT_MMA_MFMA90A:
+        return major == 9 && minor == 0;
+    default:
+        return major == 9 && minor >= 4;
+    }
+}
+
 static bool candidate(const vt_dev *dev, int kind, vt_dtype type)
 {
     return multiplies(kind, type) &&
-           vt_dev_reports(dev, vt_mma_kinds[kind].extension);
+           vt_dev_reports(dev, vt_mma_kinds[kind].extension) &&
+           amd_may_have(dev, kind);
 }
 
 static int ask(vt_dev *dev, vt_mma_trial trial, vt_dtype type,

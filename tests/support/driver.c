@@ -7,6 +7,8 @@
 
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <string.h>
 
 vt_driver_faults vt_driver;
@@ -63,6 +65,26 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what,
     return next(event, what, size, value, returned);
 }
 
+/* CL_DEVICE_EXTENSIONS with one more. */
+static cl_int
+one_more(cl_int (*next)(cl_device_id, cl_device_info, size_t, void *, size_t *),
+         cl_device_id device, size_t size, void *value, size_t *returned)
+{
+    const size_t more = strlen(vt_driver.extension) + 1;
+    size_t n = 0;
+    cl_int e = next(device, CL_DEVICE_EXTENSIONS, 0, NULL, &n);
+
+    if (e == CL_SUCCESS && value)
+        e = size < n + more
+                ? CL_INVALID_VALUE
+                : next(device, CL_DEVICE_EXTENSIONS, size - more, value, NULL);
+    if (e == CL_SUCCESS && value)
+        strcat(strcat(value, " "), vt_driver.extension);
+    if (returned)
+        *returned = n + more;
+    return e;
+}
+
 cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size,
                        void *value, size_t *returned)
 {
@@ -80,7 +102,34 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size,
         return CL_SUCCESS;
     }
     NEXT(next, "clGetDeviceInfo");
+    for (int i = 0; i < 3; i++)
+        if (vt_driver.number[i][0] && what == vt_driver.number[i][0]) {
+            memcpy(value, &vt_driver.number[i][1], sizeof(cl_uint));
+            return CL_SUCCESS;
+        }
+    if (what == CL_DEVICE_EXTENSIONS && vt_driver.extension)
+        return one_more(next, device, size, value, returned);
     return next(device, what, size, value, returned);
+}
+
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+                                cl_kernel_work_group_info what, size_t size,
+                                void *value, size_t *returned)
+{
+    cl_int (*next)(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t,
+                   void *, size_t *);
+    cl_ulong bytes;
+    cl_int e;
+
+    NEXT(next, "clGetKernelWorkGroupInfo");
+    e = next(kernel, device, what, size, value, returned);
+    if (vt_driver.local && what == CL_KERNEL_LOCAL_MEM_SIZE &&
+        size == sizeof bytes) {
+        memcpy(&bytes, value, sizeof bytes);
+        if (bytes > vt_driver.local)
+            memcpy(value, &(cl_ulong){SIZE_MAX}, sizeof bytes);
+    }
+    return e;
 }
 
 /* Takes a fault: it happens once. */
@@ -99,12 +148,22 @@ cl_int clBuildProgram(cl_program program, cl_uint n,
 {
     cl_int (*next)(cl_program, cl_uint, const cl_device_id *, const char *,
                    void(CL_CALLBACK *)(cl_program, void *), void *);
-    const cl_int e = once(&vt_driver.build);
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const bool in_turn = vt_driver.in_turn;
+    cl_int e = once(&vt_driver.build);
 
     if (e)
         return e;
     NEXT(next, "clBuildProgram");
-    return next(program, n, devices, options, done, context);
+    if (in_turn) {
+        pthread_mutex_lock(&lock);
+        vt_driver.turns++;
+    }
+    e = next(program, n, devices, options, done, context);
+    if (in_turn) {
+        pthread_mutex_unlock(&lock);
+    }
+    return e;
 }
 
 cl_program clCreateProgramWithBinary(cl_context context, cl_uint n,

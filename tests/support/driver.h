@@ -13,8 +13,13 @@ typedef struct vt_driver_faults {
     int launch; /* what the next clEnqueueNDRangeKernel returns */
     int finish; /* what the next `finishes` of clFinish return */
     unsigned finishes;
-    bool no_clock;       /* events end a nanosecond after they began */
-    const char *version; /* what CL_DEVICE_VERSION is, if not NULL */
+    bool no_clock;         /* events end a nanosecond after they began */
+    const char *version;   /* what CL_DEVICE_VERSION is, if not NULL */
+    const char *extension; /* one that is reported, too, if not NULL */
+    unsigned number[3][2]; /* queries of a device, and what they answer */
+    size_t local; /* a kernel with more local memory needs SIZE_MAX, if not 0 */
+    bool in_turn; /* clBuildProgram locks out other threads; */
+    unsigned turns; /* and how often it was called then */
     /* of programs: what the next call of each kind returns */
     int build;           /* clBuildProgram */
     int binary;          /* clCreateProgramWithBinary, of the binary; */
