@@ -28,6 +28,9 @@
  *           is that of f32, so that small gradients are not lost. The rest is
  *           f32, and so are the sums, whose order depends on D, T, Tq, KEYS and
  *           KIND alone. Others past the end are the last one, with p = 0.
+ * Bound     By local memory heads of 64 can reach 0.86 of the peak on sm_80,
+ *           0.43 on sm_90 and 0.36 on dg2 in q; 0.89, 0.44 and 0.29 in kv. Two
+ *           fragments do not fit into the registers.
  *
  * Paper     Dao 2023, arXiv:2307.08691.
  * Host      host/ops/attention_grad.c
