@@ -84,8 +84,8 @@ Test(measure, rounds)
 
 /* ---- races ---- */
 
-/* The simple form, as if a driver had miscompiled it: one element of C, stored
- * in 32 or 16 bits, is the sum of the product without a term. */
+/* The simple form, as if a driver had miscompiled it: the last element of C is
+ * its neighbour's. */
 static vitcl_status spoil(vt_queue *q, vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->t.d;
@@ -145,8 +145,8 @@ Test(measure, a_wrong_form_does_not_win)
     }
 }
 
-/* Alone, and where all are wrong: none wins. */
-Test(measure, only_wrong_forms)
+/* Without another it does not win either. */
+Test(measure, a_wrong_form_alone)
 {
     const vt_form wrong = spoilt();
     const vt_gemm_desc d = product(VT_F32, VT_F32);
