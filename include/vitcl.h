@@ -714,6 +714,8 @@ void vitcl_log_set(vitcl_log log, void *context);
  *              VITCL_DECODE, VITCL_DECODE_*   see vitcl_image_decode()
  *              VITCL_TRY, VITCL_TRY_SECONDS   see Trials
  *              OCL_ICD_VENDORS     to explain why there is no device
+ *              CUDA_CACHE_PATH, CUDA_CACHE_DISABLE
+ *                                  to log where NVIDIA's driver keeps nothing
  *            Drivers' variables that affect compilation are also read; they
  *            are part of a stored program's key.
  */

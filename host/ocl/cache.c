@@ -155,15 +155,13 @@ static bool writable(char *path)
     return access(path, W_OK) == 0;
 }
 
-void vt_cache_tell_driver(const vt_dev *dev)
+void vt_cache_tell_nvidia(void)
 {
     static atomic_bool told;
     const char *off = vt_getenv("CUDA_CACHE_DISABLE"),
                *own = vt_getenv("CUDA_CACHE_PATH"), *home = vt_getenv("HOME");
     char path[4096];
 
-    if (!vt_logs() || !vt_dev_reports(dev, "cl_nv_device_attribute_query"))
-        return;
     snprintf(path, sizeof path, "%s%s",
              own    ? own
              : home ? home

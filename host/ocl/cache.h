@@ -31,7 +31,7 @@ bool vt_cache_on(void);
 void vt_cache_tell(void); /* logs the folder */
 /* Logs, once, that NVIDIA's driver has no folder for what it makes of PTX: each
  * start then assembles that again, also of programs that are in our cache. */
-void vt_cache_tell_driver(const vt_dev *dev);
+void vt_cache_tell_nvidia(void);
 bool vt_cache_has(const vt_cache_key *key); /* is there a file? */
 /* Removes files not used for long from the open folder, then the least recently
  * used ones beyond most_bytes. */
