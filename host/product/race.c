@@ -1,8 +1,8 @@
 /*
  * race.c - time a product with several forms, of which only right ones count.
  *
- * On a GPU it has the rows of several pictures, so that it is busy. The factors are
- * whole numbers so small that every sum is exact in f32, f16 and bf16 hold
+ * On a GPU it has the rows of several pictures, so that it is busy. The factors
+ * are whole numbers so small that every sum is exact in f32, f16 and bf16 hold
  * them, and a 127 in each row makes them steps of int8: so all forms' results
  * are the same but for the rounding of an epilogue and of C. Where they are
  * not, a driver has miscompiled one, and the simple form says which.
