@@ -515,19 +515,29 @@ __attribute__((overloadable)) int sub_group_broadcast(int, uint);
 #define UPPER_HALVES(a, b) ((a) >> 16 | ((b)&0xffff0000u))
 #endif
 
+/* The type of these: that of the product or, where this is INT8, of C. */
+#if TYPE == INT8 && defined(CT)
+#define HALF_f32 F16
+#define HALF_f16 F16
+#define HALF_bf16 BF16
+#define HALF VT_JOIN(HALF_, CT)
+#else
+#define HALF TYPE
+#endif
+
 #if KIND == MMA16 && !defined(EMULATE)
 static inline uint pair(float a, float b)
 {
     uint r;
 
-#if TYPE == BF16
+#if HALF == BF16
     __asm__("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
 #else
     __asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
 #endif
     return r;
 }
-#elif TYPE == BF16
+#elif HALF == BF16
 /* vt_bf16_round(v), in the upper half, without a branch. */
 static inline uint upper_half(float v)
 {
@@ -568,7 +578,7 @@ static inline uint pair(float a, float b)
 #endif
 
 /* The same of numbers that are not NaN, where that takes less. */
-#if TYPE == BF16 && (KIND != MMA16 || defined(EMULATE))
+#if HALF == BF16 && (KIND != MMA16 || defined(EMULATE))
 static inline uint pair_of_numbers(float a, float b)
 {
     const uint x = as_uint(a), y = as_uint(b);
@@ -581,7 +591,7 @@ static inline uint pair_of_numbers(float a, float b)
 #endif
 
 /* The same of terms of the same sums: a NaN makes them NaN, whichever it is. */
-#if TYPE == BF16 && AMD_UNIT
+#if HALF == BF16 && AMD_UNIT
 static inline uint pair_of_terms(float a, float b)
 {
     const uint x = as_uint(a), y = as_uint(b);

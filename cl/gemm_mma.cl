@@ -535,7 +535,6 @@ static inline void put8_f32(global float *p, float8 v)
     *(global float4 *)(p + 4) = v.hi;
 }
 
-#if TYPE != INT8
 static inline void put8_16(global ushort *p, float8 v)
 {
     *(global uint4 *)p = (uint4)(pair(v.s0, v.s1), pair(v.s2, v.s3),
@@ -543,7 +542,6 @@ static inline void put8_16(global ushort *p, float8 v)
 }
 #define put8_bf16 put8_16
 #define put8_f16 put8_16
-#endif
 
 /* Stores C[m,n] to C[m,n+7]. */
 static inline void

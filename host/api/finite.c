@@ -137,7 +137,7 @@ vitcl_status vt_session_explain(vitcl_session *s, uint32_t index)
 {
     vitcl_status st = VITCL_OK;
     const vt_step *step = NULL;
-    const bool f16 = vt_plan_settings(s->plan)->precision == VITCL_F16;
+    bool f16 = vt_plan_settings(s->plan)->precision == VITCL_F16;
     char name[160];
     float bad = 0;
 
@@ -152,6 +152,7 @@ vitcl_status vt_session_explain(vitcl_session *s, uint32_t index)
             VITCL_EUNSUPPORTED,
             "no answer: all weights are finite, but the answer is not");
     name_step(name, sizeof name, s->plan, step);
+    f16 = f16 || vt_value_of(s->plan, step->out[0])->dtype == VT_F16;
     return vt_fail(
         VITCL_EUNSUPPORTED,
         "no answer: all weights are finite, but %s gives %s%s", name, word(bad),

@@ -331,8 +331,7 @@ static bool wide_result(const vt_gemm *g, const cut *c)
     const vt_buf *const all[] = {g->bufs.c, g->bufs.bias, g->bufs.scale,
                                  g->bufs.residual};
     bool aligned = vt_mma_nvidia(g->t.unit.kind) && c->shape.fn % 4 == 0 &&
-                   c->parts == 1 && d->N % 8 == 0 && d->ldc % 8 == 0 &&
-                   (d->type != VT_I8 || d->out == VT_F32);
+                   c->parts == 1 && d->N % 8 == 0 && d->ldc % 8 == 0;
 
     for (size_t i = 0; i < VT_COUNT(all); i++)
         aligned = aligned && (!all[i] || vt_buf_aligned(all[i], 16));

@@ -1,7 +1,7 @@
 /*
- * attention_mma.c - attention on the matrix units of a GPU: an inference in f16
- * or bf16 (cl/attention_mma.cl), and the gradients of a training in bf16
- * (cl/attention_grad_mma.cl).
+ * attention_mma.c - attention on the matrix units of a GPU: an inference whose
+ * activations are in f16 or bf16 (cl/attention_mma.cl), and the gradients of a
+ * training in bf16 (cl/attention_grad_mma.cl).
  *
  * The unit is used if the trials have found its products and these kernels
  * right (host/units) and the plan does not ask for short ones (plain).
@@ -12,27 +12,33 @@
 
 #include <stdio.h>
 
-static bool readable(vt_plan *p, vt_val v)
+/* In which 16 bits it is computed: those of the queries. */
+static vt_dtype half_of(const vt_plan *p, const vt_step *s)
+{
+    return vt_value_of(p, s->in[IN_Q])->dtype;
+}
+
+static bool readable(vt_plan *p, vt_val v, vt_dtype type)
 {
     vt_buf *b;
 
-    return vt_value_of(p, v)->dtype == vt_plan_type(p) &&
-           vt_bind(&b, p, v) == VITCL_OK && vt_buf_aligned(b, 16);
+    return vt_value_of(p, v)->dtype == type && vt_bind(&b, p, v) == VITCL_OK &&
+           vt_buf_aligned(b, 16);
 }
 
 bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
                             const vt_attention_sizes *z)
 {
     vt_dev *dev = vt_plan_settings(p)->dev;
+    const vt_dtype type = half_of(p, s);
     vt_mma_choice c;
     vt_mma_heads h;
 
-    if ((vt_plan_type(p) != VT_F16 && vt_plan_type(p) != VT_BF16) ||
-        !vt_mma_heads_take(z->D) || s->f[F_SCALE] <= 0.0f ||
-        vt_product_plain(vt_plan_gemm(p)) || !readable(p, s->in[IN_Q]) ||
-        !readable(p, s->in[IN_KV]))
+    if ((type != VT_F16 && type != VT_BF16) || !vt_mma_heads_take(z->D) ||
+        s->f[F_SCALE] <= 0.0f || vt_product_plain(vt_plan_gemm(p)) ||
+        !readable(p, s->in[IN_Q], type) || !readable(p, s->in[IN_KV], type))
         return false;
-    c = vt_mma_ask_attention(dev, vt_plan_type(p));
+    c = vt_mma_ask_attention(dev, type);
     if (c.kind == VT_MMA_NONE || z->D > vt_mma_kinds[c.kind].heads)
         return false;
     h = vt_mma_heads_of(dev, c, z->D, z->Tq, s->in[IN_BIAS] != VT_NONE);
@@ -44,7 +50,8 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
                               const vt_attention_sizes *z)
 {
     vt_dev *dev = vt_plan_settings(p)->dev;
-    const vt_mma_choice c = vt_mma_ask_attention(dev, vt_plan_type(p));
+    const vt_dtype type = half_of(p, s);
+    const vt_mma_choice c = vt_mma_ask_attention(dev, type);
     const vt_mma_heads h =
         vt_mma_heads_of(dev, c, z->D, z->Tq, s->in[IN_BIAS] != VT_NONE);
     char common[96], defines[240];
@@ -54,7 +61,7 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
     vitcl_status st;
 
     vt_attention_define(more, p, s, z);
-    vt_mma_heads_define(common, sizeof common, &h, c, vt_plan_type(p), z->D);
+    vt_mma_heads_define(common, sizeof common, &h, c, type, z->D);
     snprintf(defines, sizeof defines, "%s%s%s", common, more,
              vt_op_stored(y, p, "YT", s->out[OUT_Y]));
     VT_TRY(vt_step_kernel(&k, p, s, "attention_mma", "attention_mma", defines));

@@ -382,6 +382,21 @@ static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
         *out = 1u << OUT_Y;
 }
 
+/* In an int8 plan: a layer that multiplies in f32, or a product by a form that
+ * reads and writes f32 alone. */
+static bool stays_f32(const vt_plan *p, const vt_step *s, vt_dtype t)
+{
+    vt_gemm_desc d = forward(p, s);
+    vt_product x;
+
+    if (vt_plan_type(p) != VT_I8)
+        return false;
+    d.a = d.out = t;
+    if (d.residual)
+        d.res = t;
+    return d.type != VT_I8 || !look(&x, p, d) || !x.form;
+}
+
 const vt_op vt_op_linear = {.name = "linear",
                             .shape = shape,
                             .prepare = prepare,
@@ -390,6 +405,7 @@ const vt_op vt_op_linear = {.name = "linear",
                             .padded = 1u << IN_X,
                             .half_in = 1u << IN_X | 1u << IN_RESIDUAL,
                             .half_out = 1u << OUT_Y,
+                            .stays_f32 = stays_f32,
                             .cpu_stored = cpu_stored,
                             .temp_bytes = temp_bytes};
 

@@ -72,6 +72,8 @@ typedef struct vt_op {
     /* bit i: in[i], out[i] may be stored in 16 bits on the GPU class; prepare()
      * then finds their dtype in vt_value (storage.c) */
     unsigned half_in, half_out;
+    /* Not in this step, where values are stored as t? NULL: always. */
+    bool (*stays_f32)(const vt_plan *p, const vt_step *s, vt_dtype t);
     /* The same for this step on the CPU class, as t: bf16, or i8 for the words
      * of vt_product_int_rows(). NULL: none. */
     void (*cpu_stored)(const vt_plan *p, const vt_step *s, vt_dtype t,

@@ -3,21 +3,23 @@
  * plan multiplies, or as the integers that its products read.
  *
  * Halves are for inference. On devices of the GPU class an op waits for memory
- * more than for arithmetic. On a CPU that multiplies bf16 by dot products, what
- * only products read is stored in bf16, as they need it, so that it is rounded
- * once, where it is written; there residuals stay in f32. An int8 plan stores
- * such values in bf16 for attention, which multiplies in bf16.
+ * more than for arithmetic; an int8 plan has them if the device's matrix unit
+ * computes attention, which is in 16 bits then. On a CPU that multiplies bf16
+ * by dot products, what only products read is stored in bf16, as they need it,
+ * so that it is rounded once, where it is written; there residuals stay in f32.
+ * An int8 plan stores such values in bf16 for attention, which multiplies in
+ * bf16.
  *
  * Integers are for a CPU's int8 products, which give each row a scale: an op
  * that has a whole row at once rounds it as they would (vt_product_int_rows()),
  * with the same bits. Each of them would round it again.
  *
  * A value is stored so if the op that writes it and all ops that read it
- * support this (vt_op.half_out, .half_in; .cpu_stored). So no step converts,
- * and an op that supports only f32 makes its neighbours' values f32, not wrong.
- * A value that no step reads is a result of the plan and stays in f32. That a
- * value is kept or watched must not change the bits: it has no influence on
- * halves, and stays in f32 instead of integers.
+ * support this (vt_op.half_out, .half_in, .stays_f32; .cpu_stored). So no step
+ * converts, and an op that supports only f32 makes its neighbours' values f32,
+ * not wrong. A value that no step reads is a result of the plan and stays in
+ * f32. That a value is kept or watched must not change the bits: it has no
+ * influence on halves, and stays in f32 instead of integers.
  *
  * Scratch memory depends on how a product's input is stored, so it is added
  * last.
@@ -32,6 +34,8 @@ static vt_dtype half_of(const vt_plan *p)
 
     if (vt_plan_class(p) == VT_CLASS_CPU)
         return t == VT_BF16 || t == VT_I8 ? VT_BF16 : VT_F32;
+    if (t == VT_I8)
+        return vt_product_attention(p->o.dev, vt_plan_gemm(p));
     return t == VT_F16 || t == VT_BF16 ? t : VT_F32;
 }
 
@@ -71,10 +75,12 @@ static vitcl_status choose(vt_plan *p, vt_dtype t)
         const vt_step *s = p->step[i];
         unsigned in = 0, out = 0;
 
-        if (vt_plan_class(p) == VT_CLASS_GPU)
+        if (vt_plan_class(p) == VT_CLASS_CPU) {
+            if (s->op->cpu_stored)
+                s->op->cpu_stored(p, s, t, &in, &out);
+        } else if (!s->op->stays_f32 || !s->op->stays_f32(p, s, t)) {
             in = s->op->half_in, out = s->op->half_out;
-        else if (s->op->cpu_stored)
-            s->op->cpu_stored(p, s, t, &in, &out);
+        }
         stay(p->value, s->in, VT_INS, in, full);
         stay(p->value, s->out, VT_OUTS, out, full);
     }
@@ -116,8 +122,10 @@ vitcl_status vt_storage_choose(vt_plan *p)
     vitcl_status st = VITCL_OK;
 
     if (p->o.dev && !p->o.backward && !p->o.train) {
-        if (half_of(p) != VT_F32)
-            VT_TRY(choose(p, half_of(p)));
+        const vt_dtype half = half_of(p);
+
+        if (half != VT_F32)
+            VT_TRY(choose(p, half));
         if (cpu && vt_plan_type(p) == VT_I8)
             VT_TRY(choose(p, VT_I8));
     }

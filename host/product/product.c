@@ -279,6 +279,16 @@ bool vt_product_dots(vt_dev *dev, const char *provider)
     return false;
 }
 
+vt_dtype vt_product_attention(vt_dev *dev, const char *provider)
+{
+    static const vt_dtype types[] = {VT_BF16, VT_F16};
+
+    for (size_t i = 0; i < VT_COUNT(types) && !vt_product_plain(provider); i++)
+        if (vt_mma_ask_attention(dev, types[i]).kind != VT_MMA_NONE)
+            return types[i];
+    return VT_F32;
+}
+
 bool vt_product_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
                          int rows, int K)
 {

@@ -61,6 +61,10 @@ bool vt_product_plain(const char *provider);
 /* Does a CPU multiply bf16 by AVX-512's dot products with it, so that other
  * kernels should, too? May try the instruction. */
 bool vt_product_dots(vt_dev *dev, const char *provider);
+/* In which 16 bits does a GPU's matrix unit compute attention, of a plan whose
+ * products have none? bf16 before f16, which has a small range; VT_F32: in
+ * none. May try instructions. */
+vt_dtype vt_product_attention(vt_dev *dev, const char *provider);
 /* False: it rounds no A[rows,K] to words. May try an instruction. */
 bool vt_product_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
                          int rows, int K);

@@ -109,16 +109,15 @@ static vt_gemm_desc product(const vt_dev *dev, vt_dtype type, int rows,
     return d;
 }
 
-/* The same with activations as plans in 16 bits have them, in rows that are
- * read and stored 16 bytes at a time. The sums are too large for f16. */
+/* The same with activations as plans have them, in rows that are read and
+ * stored 16 bytes at a time. The sums are too large for f16. */
 static vt_gemm_desc stored(const vt_dev *dev, vt_dtype type, int rows)
 {
     vt_gemm_desc d = product(dev, type, rows, type == VT_I8 ? LONG : WIDE);
 
-    if (type != VT_I8)
-        d.a = type;
-    if (type == VT_BF16)
-        d.out = type;
+    d.a = type == VT_F16 ? VT_F16 : VT_BF16;
+    if (type != VT_F16)
+        d.out = VT_BF16;
     return d;
 }
 

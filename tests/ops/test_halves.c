@@ -199,7 +199,7 @@ static vt_dtype between(vt_plan_options o, bool read_by_f32)
     vt_fixture f;
     vt_val x, y;
 
-    o.gemm = "plain";
+    o.gemm = o.precision == VITCL_INT8 ? "native" : "plain";
     vt_fixture_open_as(&f, o);
     x = vt_input(f.plan, "x", VT_F32, 3, (int[]){1, 2, 3});
     y = vt_halves_copy(f.plan, x);
@@ -228,4 +228,65 @@ Test(halves, are_for_inference_on_gpus)
     cr_expect_eq(between(other, false), VT_F32);
     other = o, other.train = true;
     cr_expect_eq(between(other, false), VT_F32);
+}
+
+/* An int8 plan, where attention is on a matrix unit: in bf16, or in f16 if the
+ * unit has no bf16. */
+Test(halves, of_int8_are_those_of_attention)
+{
+    static const struct {
+        const char *word;
+        vt_dtype want;
+    } all[] = {{"emulate", VT_BF16},
+               {"emulate-mma8", VT_F16},
+               {"emulate-dot8", VT_F32},
+               {"off", VT_F32}};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        setenv("VITCL_MMA", all[i].word, 1);
+        cr_expect_eq(between((vt_plan_options){.device_class = VT_CLASS_GPU,
+                                               .precision = VITCL_INT8},
+                             false),
+                     all[i].want, "%s", all[i].word);
+    }
+    unsetenv("VITCL_MMA");
+}
+
+/* How an int8 plan stores the output of x w^T. packed: w is constant. */
+static vt_dtype product(int rank, bool packed)
+{
+    static const float numbers[64 * 16];
+    const int dim[] = {1, 2, 16}, wide[] = {64, 16};
+    vt_linear_args a = {.b = VT_NONE, .scale = VT_NONE, .residual = VT_NONE};
+    vt_dtype t;
+    vt_fixture f;
+    vt_val x, y;
+
+    vt_fixture_open_as(&f, (vt_plan_options){.device_class = VT_CLASS_GPU,
+                                             .precision = VITCL_INT8,
+                                             .gemm = "native"});
+    a.w = packed ? vt_fixture_param(&f, "w", 2, wide, numbers)
+                 : vt_input(f.plan, "w", VT_F32, 2, wide);
+    if (rank == 4) { /* of patches */
+        x = vt_input(f.plan, "x", VT_F32, 4, (int[]){1, 1, 4, 8});
+        x = vt_patch(f.plan, x, 4, 4);
+    } else {
+        x = vt_halves_copy(f.plan, vt_input(f.plan, "x", VT_F32, 3, dim));
+    }
+    y = vt_linear(f.plan, x, a);
+    vt_halves_copy(f.plan, y);
+    vt_check(vt_plan_finish(f.plan));
+    cr_expect_eq(vt_value_of(f.plan, x)->dtype, vt_value_of(f.plan, y)->dtype);
+    t = vt_value_of(f.plan, y)->dtype;
+    vt_fixture_close(&f);
+    return t;
+}
+
+Test(halves, of_int8_are_not_around_products_in_f32)
+{
+    setenv("VITCL_MMA", "emulate", 1);
+    cr_expect_eq(product(3, true), VT_BF16);
+    cr_expect_eq(product(3, false), VT_F32);
+    cr_expect_eq(product(4, true), VT_F32);
+    unsetenv("VITCL_MMA");
 }

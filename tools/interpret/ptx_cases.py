@@ -46,6 +46,11 @@ def stored(x, word):
     return (to_bf16(x).view(np.uint32) >> 16).astype(np.uint16) if word == "bf16" else x.astype(np.float16)
 
 
+def numbers(x):
+    """The same back: 16 whole bits are bf16."""
+    return (x.astype(np.uint32) << 16).view(np.float32) if x.dtype == np.uint16 else x
+
+
 def gelu(x):
     from math import erf
     return 0.5 * x * (1 + np.vectorize(erf)(x / 2**0.5))
@@ -152,6 +157,8 @@ def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0,
 
 def units(word, form="", halves=False, kind=None):
     """y = x w^T + bias, with `halves` of activations in 16 bits, GELU and a residual."""
+    half = "bf16" if word == "int8" else word
+
     def make(d, size):
         m, n, k, a, b, bias = product(size)
         if form == "parts" and size == "large":
@@ -169,11 +176,11 @@ def units(word, form="", halves=False, kind=None):
             d.launch(d.load("gemm_mma_pack", "gemm_mma_scale", kinds), [packed, weights, n, k, k, columns], (columns,), (1,))
         d.launch(d.load("gemm_mma_pack", "gemm_mma_pack", kinds), [packed, weights, n, k, k, columns],
                  (4 * strips, columns), (4, 32))
-        x = d.put(stored(a, word) if halves else a)
+        x = d.put(stored(a, half) if halves else a)
         at, temp, count = 0, None, up(strips, part) // part
         if word == "int8":
             rows = d.put(np.zeros(m * (strips * 64 + 4), np.uint8))
-            d.launch(d.load("gemm_mma_pack", "gemm_mma_rows", kinds + ["-DAT=f32"]), [rows, x, m, k, k], (64 * m,), (64,))
+            d.launch(d.load("gemm_mma_pack", "gemm_mma_rows", kinds + ["-DAT=" + (half if halves else "f32")]), [rows, x, m, k, k], (64 * m,), (64,))
             x = rows
         if form == "parts":  # in one piece of memory, the sums behind what int8 has there
             at = m * (strips * 16 + 1) if word == "int8" else 0
@@ -184,26 +191,27 @@ def units(word, form="", halves=False, kind=None):
             x = temp if word == "int8" else x
         residual, number = normal(m + 1, n)[1:], np.float32
         if halves:
-            kinds += ["-DACT=1", "-DBIAS", "-DAT=" + word, "-DSAME_A", "-DCT=" + word, "-DRESIDUAL", "-DRST=" + word]
-            number = np.float16
+            kinds += ["-DACT=1", "-DBIAS", "-DAT=" + half, "-DCT=" + half, "-DRESIDUAL", "-DRST=" + half]
+            kinds += ["-DSAME_A"] * (word != "int8")
+            number = np.float16 if half == "f16" else np.uint16
         else:
             kinds += ["-DACT=0", "-DBIAS"]
         out = np.zeros((m, n), number)
         to = outputs(d, out)
         run = multiply(d, form, kinds, to, (x, k, k % (8 if halves else 4) == 0 and word != "int8"), packed,
-                       (d.put(bias), d.put(stored(residual, word)) if halves else d.none), (m, n, k, columns), strips, part,
+                       (d.put(bias), d.put(stored(residual, half)) if halves else d.none), (m, n, k, columns), strips, part,
                        at, temp, kind)
 
         def want():
             if word == "int8":
-                (p, s), (q, t) = steps(a), steps(b)
-                return (p.astype(float) @ q.T) * (s.astype(float) * t.T) + bias
-            y = rounded(a, word).astype(float) @ rounded(b, word).T.astype(float) + bias
-            return gelu(y) + rounded(residual, word) if halves else y
+                (p, s), (q, t) = steps(rounded(a, half) if halves else a), steps(b)
+                y = (p.astype(float) @ q.T) * (s.astype(float) * t.T) + bias
+            else:
+                y = rounded(a, word).astype(float) @ rounded(b, word).T.astype(float) + bias
+            return gelu(y) + rounded(residual, half) if halves else y
 
-        bound = 1e-5 * k**0.5 if word == "int8" else 5e-6 * k
-        if halves:
-            bound = lambda y: 5e-6 * k + UNIT[word] * np.abs(y)
+        least = 1e-5 * k**0.5 if word == "int8" else 5e-6 * k
+        bound = (lambda y: least + UNIT[half] * np.abs(y)) if halves else least
         return run, to, out, want, bound, 2.0 * m * n * k
 
     return make
@@ -421,7 +429,8 @@ def attention_gradient(of_keys, wide, more="", cross=False):
 CASES = {
     "tile": tile, "parts": parts, "f16": units("f16"), "f16_parts": units("f16", "parts"), "f16_turn": units("f16", "turn"),
     "f16_stored": units("f16", "", True), "f16_groups": units("f16", "groups", True),
-    "bf16_groups": units("bf16", "groups"), "int8_groups": units("int8", "groups"), "bf16": units("bf16"), "int8": units("int8"), "int8_parts": units("int8", "parts"),
+    "bf16_groups": units("bf16", "groups"), "int8_groups": units("int8", "groups"), "bf16": units("bf16"), "int8": units("int8"),
+    "int8_stored": units("int8", "", True), "int8_groups_stored": units("int8", "groups", True), "int8_parts": units("int8", "parts"),
     "dot2": units("f16", "", False, DOT2), "dot2_parts": units("f16", "parts", False, DOT2), "int8_rows": int8_rows, "dx": input_gradient, "dw": weight_gradient(), "dw_parts": weight_gradient("parts"),
     "attention": attention, "attention_f16": attention_units("f16", 64),
     "attention_f16_bias": attention_units("f16", 64, "-DBIAS=1", True), "attention_f16_40": attention_units("f16", 40),
@@ -431,7 +440,8 @@ CASES = {
     "attention_dkv_bias": attention_gradient(True, 72, "-DBIAS=1", True),
     "attention_dq_96": attention_gradient(False, 96), "attention_dkv_96": attention_gradient(True, 96)}
 # Those that read their rows in another way where they are even.
-EVEN = ("tile", "parts", "f16", "f16_parts", "f16_turn", "f16_stored", "f16_groups", "bf16", "bf16_groups", "dx")
+EVEN = ("tile", "parts", "f16", "f16_parts", "f16_turn", "f16_stored", "f16_groups", "bf16", "bf16_groups", "int8_stored",
+        "int8_groups_stored", "dx")
 
 
 def more_cases(gpus):
