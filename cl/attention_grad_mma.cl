@@ -38,32 +38,6 @@
  */
 #ifdef KIND /* without it there is no unit in front */
 
-/* ---- rows in bf16 ---- */
-
-/* Chunk c of a row: 8 numbers. */
-static inline float8 chunk_read(global const float *row, int c)
-{
-    global const float4 *v = (global const float4 *)row + 2 * c;
-    const float4 a = v[0], b = v[1];
-
-    /* number by number: oclgrind crashes on vectors of vectors */
-    return (float8)(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w);
-}
-
-static inline uint4 chunk_round(float8 v)
-{
-    return (uint4)(pair(v.s0, v.s1), pair(v.s2, v.s3), pair(v.s4, v.s5),
-                   pair(v.s6, v.s7));
-}
-
-static inline uint word_read(global const float *row, int w)
-{
-    const float2 two = ((global const float2 *)row)[w];
-
-    return pair(two.x, two.y);
-}
-#define HALVES(x) chunk_round(x)
-
 /* Is the next tile read while this one is computed? gfx11 has its own rows in
  * both halves of the lanes, and no registers left; Intel has none, either. */
 #define AHEAD (KIND != WMMA11 && !INTEL_DPAS)
@@ -87,12 +61,11 @@ static inline uint word_read(global const float *row, int w)
     EACH(i, PARTS) {                                                           \
         if (V_HAS(i / 2))                                                      \
             t[ROW_PLACE(V_KEY(i / 2, i % 2), V_CHUNK(i / 2))] =                \
-                chunk_round(from[i]);                                          \
+                HALVES(from[i]);                                               \
     }
 #define PUT_TURNED(t, from)                                                    \
     EACH(i, NV) {                                                              \
-        const uint4 u = chunk_round(from[2 * i]),                              \
-                    w = chunk_round(from[2 * i + 1]);                          \
+        const uint4 u = HALVES(from[2 * i]), w = HALVES(from[2 * i + 1]);      \
         if (V_HAS(i)) {                                                        \
             t[ROW_PLACE(V_KEY(i, 0), V_CHUNK(i))] = u;                         \
             t[ROW_PLACE(V_KEY(i, 1), V_CHUNK(i))] = w;                         \
@@ -117,7 +90,7 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     float g[SCORES] __attribute__((aligned(64)));
     float o[SUMS] __attribute__((aligned(64)));
     float top[PER_LANE], all[PER_LANE], delta[PER_LANE];
-    float8 rk[PARTS], rv[PARTS];
+    chunk rk[PARTS], rv[PARTS];
 
     q += VT_Q_AT(b) + h * D;
     dq += VT_Q_AT(b) + h * D;
@@ -184,7 +157,7 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
         }
         EACH(e, SUMS)
             o[e] *= keep[OWN(e)];
-        ADD_SUMS(&o, &s, BY_KEYS(tk), pair)
+        ADD_SUMS(&o, &s, BY_KEYS(tk))
     }
     EACH_FRAGMENT(n, PER_LANE)
     ALL_LANES(all[n], VT_PLUS);
@@ -218,8 +191,8 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
     s[e] = p;                                                                  \
     g[e] = s[e] * (difference)
 #define ADD_BOTH_SUMS                                                          \
-    ADD_SUMS(&dv, &s, BY_KEYS(tg), pair)                                       \
-    ADD_SUMS(&dk, &g, BY_KEYS(tq), pair)
+    ADD_SUMS(&dv, &s, BY_KEYS(tg))                                             \
+    ADD_SUMS(&dk, &g, BY_KEYS(tq))
 #else
 #define OF_KEYS (vt_group(1) == 0)
 #define OF_VALUES (!OF_KEYS)
@@ -233,7 +206,7 @@ attention_grad_mma__q(global float *dq, global float *restrict stat,
 #define TO_FACTORS(e, p, difference)                                           \
     const float p_ = p, dx_ = p_ * (difference);                               \
     s[e] = OF_KEYS ? dx_ : p_
-#define ADD_BOTH_SUMS ADD_SUMS(&dk, &s, turned[vt_group(1)], pair)
+#define ADD_BOTH_SUMS ADD_SUMS(&dk, &s, turned[vt_group(1)])
 #endif
 
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
@@ -251,7 +224,7 @@ attention_grad_mma__kv(global float *dkv, global const float *dout,
     float g[SCORES] __attribute__((aligned(64)));
     float dk[SUMS] __attribute__((aligned(64)));
     SUMS_OF_DV
-    float8 rq[PARTS], rg[PARTS];
+    chunk rq[PARTS], rg[PARTS];
 
     q += VT_Q_AT(b) + h * D;
     dout += VT_OUT_AT(b, 0) + h * D;

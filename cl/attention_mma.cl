@@ -1,6 +1,6 @@
 /*
  * attention_mma.cl - attention.cl's equation on the matrix units of GPUs, for
- * queries, keys and values stored in f16 or bf16.
+ * queries, keys and values stored in f16 or bf16, or, in a training, in f32.
  *
  * attention_mma  out[B,Tq,H*D] <- q, kv, bias        sizes as in attention.cl
  *
@@ -12,17 +12,20 @@
  *           has computed (common_units_heads.cl).
  * Launch    global {groups * WI}, local {WI}; groups: ceil(Tq/QUERIES) * H * B.
  *           One dimension: CUDA's others end at 65535.
- * Local     NVIDIA: 16 * KEYS * (D/8 + 1) bytes for k, as much for v; MMA16:
+ * Local     NVIDIA: 16 * KEYS * (D/8 + 1) bytes for k, as much for v; copied,
  *           twice that. AMD: for v^T 16 * D * (KEYS/8 + 1). Intel: 2 * D *
  *           (KEYS + 1) for k, 2 * KEYS * (D + 1) for v^T, with KEPT 2 * D *
  *           QUERIES more. D is that of whole spans or fragments.
  * Defines   KIND TYPE EMULATE (common_units.cl); KEPT (common_units_rows.cl);
  *           D, a multiple of 8; BIAS LINES QT KVT YT as in attention.cl; WM,
- *           FQ; KEYS, a multiple of 16 or, on AMD, of 32. q and kv are of TYPE,
- *           and rows of theirs begin at multiples of 16 bytes.
- * Numerics  Sums are f32, in an order that depends on D, T, KEYS and KIND
- *           alone. p is rounded to 16 bits, but not in the sum by which out is
- *           divided. Keys past the end are the last one, with p = 0.
+ *           FQ; KEYS, a multiple of 16 or, on AMD, of 32. q and kv are of TYPE
+ *           or both f32, and rows of theirs begin at multiples of 16 bytes.
+ * Numerics  q and kv of f32 are rounded to TYPE. Sums are f32, in an order that
+ *           depends on D, T, KEYS and KIND alone. p is rounded to 16 bits, but
+ *           not in the sum by which out is divided. With q and kv of f32 it is
+ *           the sum of two numbers of 16 bits, because the gradients compare
+ *           out with what they compute of p. Keys past the end are the last
+ *           one, with p = 0.
  * Bound     By local memory heads of 64 can reach 0.8 of the peak on sm_80 and
  *           0.4 on sm_90 with FQ 1, 1.0 and 0.79 with FQ 2, and on dg2, where
  *           FQ 2 spills, 0.47. By powers of 2 heads of 32 can reach 0.47, and
@@ -33,18 +36,16 @@
  */
 #ifdef KIND /* without it there is no unit in front */
 
-#define STAGES (KIND == MMA16 ? 2 : 1)
+/* Are tiles copied, and not brought through registers? */
+#define COPIES (KIND == MMA16 && !FULL_ROWS)
+#define STAGES (COPIES ? 2 : 1)
 #define V_CHUNKS (NVIDIA_MMA ? ROWS_CHUNKS : TURNED_CHUNKS)
 /* Is the next tile read while this one is computed? */
-#ifdef KEPT
+#if defined(KEPT) || FULL_ROWS && (KIND == WMMA11 || INTEL_DPAS)
 #define AHEAD 0
 #else
 #define AHEAD 1
 #endif
-
-#define chunk_read(row, c) (((global const uint4 *)(row))[c])
-#define word_read(row, w) (((global const uint *)(row))[w])
-#define HALVES(x) (x)
 
 /* The tile from key j on into local memory, by asynchronous copies; or to
  * registers (BRING_TILE), and from there (PUT_TILE). */
@@ -72,7 +73,8 @@
 #define PUT_VALUES(t, from)                                                    \
     EACH(i, NV) {                                                              \
         if (V_HAS(i))                                                          \
-            put_pair(t, V_WORD(i), V_CHUNK(i), from[2 * i], from[2 * i + 1]);  \
+            put_pair(t, V_WORD(i), V_CHUNK(i), HALVES(from[2 * i]),            \
+                     HALVES(from[2 * i + 1]));                                 \
     }
 #endif
 #define BRING_TILE(j)                                                          \
@@ -86,6 +88,14 @@
         PUT_VALUES(tv[0], rv);                                                 \
     } while (0)
 
+/* exp(score - maximum). With FULL_ROWS that of the maximum is 1, so that the
+ * output of one key is its value. */
+#if FULL_ROWS
+#define POWER(x, m, n) EXP2(((x)-top[m][n]) * FACTOR)
+#else
+#define POWER(x, m, n) EXP2(fma(x, FACTOR, -base[n]))
+#endif
+
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
 attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
 {
@@ -96,8 +106,8 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
     float s[FQ][SCORES] __attribute__((aligned(64)));
     float o[FQ][SUMS] __attribute__((aligned(64)));
     float top[FQ][PER_LANE], all[FQ][PER_LANE];
-#if KIND != MMA16
-    uint4 rk[NK], rv[VALUES];
+#if !COPIES
+    chunk rk[NK], rv[VALUES];
 #endif
 
     q += VT_Q_AT(b) + h * D;
@@ -114,7 +124,7 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
     }
     EACH(i, STAGES)
         ZERO_REST(tk[i]);
-#if KIND == MMA16
+#if COPIES
     SEND_TILE(0);
 #else
     if (AHEAD)
@@ -124,7 +134,7 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
         const local uint4 *k = tk[j0 / KEYS % STAGES],
                           *v = tv[j0 / KEYS % STAGES];
 
-#if KIND == MMA16
+#if COPIES
         WAIT(0);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (j0 + KEYS < T)
@@ -150,14 +160,18 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
             RAISE_MAXIMUM(m, s[m], top[m], base, all[m], keep)
             EACH_FRAGMENT(e, SCORES)
             {
-                s[m][e] = EXP2(fma(s[m][e], FACTOR, -base[OWN(e)]));
+                s[m][e] = POWER(s[m][e], m, OWN(e));
                 all[m][OWN(e)] += s[m][e];
             }
             EACH(e, SUMS)
                 o[m][e] *= keep[OWN(e)];
         }
         /* where p is NaN, so is their sum */
-        ADD_SUMS(o, s, v, pair_of_numbers)
+#if FULL_ROWS
+        ADD_SPLIT_SUMS(o, s, v)
+#else
+        ADD_SUMS_OF_NUMBERS(o, s, v)
+#endif
     }
     EACH_FRAGMENT(m, FQ)
     {

@@ -19,9 +19,11 @@
  *                     a lane has all keys of its query.
  *           Of all fragments, s[FQ][SCORES] and o[FQ][SUMS]:
  *           ADD_SCORES(s, own, t)  s += own t^T; t has rows of keys.
- *           ADD_SUMS(o, s, t, to_pair)  o += s t, s rounded to 16 bits; t has
+ *           ADD_SUMS(o, s, t)      o += s t, s rounded to 16 bits; t has
  *                                  rows of keys or, but on NVIDIA, is
- *                                  transposed.
+ *                                  transposed. ADD_SUMS_OF_NUMBERS: no s is
+ *                                  NaN. ADD_SPLIT_SUMS: the same in bf16, but s
+ *                                  to 16 bits of its fraction.
  * Softmax   RAISE_MAXIMUM(..): of fragment m, bias and mask of the scores s of
  *           keys j0 on; their running maximum top, and base, which is top as an
  *           exponent of 2; all is multiplied by keep, what the new maximum
@@ -122,47 +124,59 @@
 #define BOTH_HALVES(f)
 #endif
 
+/* o += a span of s, whose factors are sums of `parts` numbers of 16 bits. */
 #if NVIDIA_MMA
 /* numbers 0-7 with the span's keys, then numbers 8-15 */
-#define ADD_SPAN(o, fs, n, t)                                                  \
+#define ADD_SPAN(o, fs, n, t, parts)                                           \
     EACH_FRAGMENT(j, SPANS)                                                    \
     {                                                                          \
         uint f[4];                                                             \
         LDMATRIX_T(f, (t) + ROW_PLACE(n * 16 + lane % 16, j * 2 + lane / 16)); \
-        EACH_FRAGMENT(m, FQ)                                                   \
+        EACH_FRAGMENT(m, FQ *parts)                                            \
         {                                                                      \
-            PRODUCT((o)[m] + 2 * j * CW, fs[m], f);                            \
+            PRODUCT((o)[m / parts] + 2 * j * CW, fs[m], f);                    \
             if (2 * j + 1 < NUMBERS / WIDE)                                    \
-                PRODUCT((o)[m] + (2 * j + 1) * CW, fs[m], (f + 2));            \
+                PRODUCT((o)[m / parts] + (2 * j + 1) * CW, fs[m], (f + 2));    \
         }                                                                      \
     }
 #else
-#define ADD_SPAN(o, fs, n, t)                                                  \
+#define ADD_SPAN(o, fs, n, t, parts)                                           \
     EACH_FRAGMENT(j, NUMBERS / MI)                                             \
     {                                                                          \
         uint f[QW];                                                            \
         LOAD_SPAN(f, (t) + TURNED_PLACE(j * MI + LINE, 2 * n));                \
-        EACH_FRAGMENT(m, FQ)                                                   \
-        PRODUCT((o)[m] + j * CW, fs[m], f);                                    \
+        EACH_FRAGMENT(m, FQ *parts)                                            \
+        PRODUCT((o)[m / parts] + j * CW, fs[m], f);                            \
     }
 #endif
 
 /* Words of a span that a lane has computed. */
 #define PAIRS (SCORES / (KEYS / 16) / 2)
-#define ADD_SUMS(o, s, t, to_pair)                                             \
+#define ADD_PARTS(o, s, t, parts, to_word)                                     \
     EACH_FRAGMENT(n, KEYS / 16)                                                \
     {                                                                          \
-        uint fs[FQ][QW];                                                       \
+        uint fs[FQ * parts][QW];                                               \
                                                                                \
-        EACH_FRAGMENT(m, FQ)                                                   \
+        EACH_FRAGMENT(m, FQ *parts)                                            \
         {                                                                      \
             EACH(r, PAIRS)                                                     \
-                fs[m][r] = to_pair((s)[m][2 * (PAIRS * n + r)],                \
-                                   (s)[m][2 * (PAIRS * n + r) + 1]);           \
+                fs[m][r] =                                                     \
+                    to_word(m % parts, (s)[m / parts][2 * (PAIRS * n + r)],    \
+                            (s)[m / parts][2 * (PAIRS * n + r) + 1]);          \
             BOTH_HALVES(fs[m])                                                 \
         }                                                                      \
-        ADD_SPAN(o, fs, n, t)                                                  \
+        ADD_SPAN(o, fs, n, t, parts)                                           \
     }
+#define WHOLE_WORD(part, a, b) pair(a, b)
+#define WHOLE_NUMBERS(part, a, b) pair_of_numbers(a, b)
+#define ADD_SUMS(o, s, t) ADD_PARTS(o, s, t, 1, WHOLE_WORD)
+#define ADD_SUMS_OF_NUMBERS(o, s, t) ADD_PARTS(o, s, t, 1, WHOLE_NUMBERS)
+/* bf16: the upper half of a number, and what is left of it */
+#define LEFT(a) ((a)-as_float(as_uint(a) & 0xffff0000u))
+#define SPLIT_WORD(part, a, b)                                                 \
+    ((part) ? pair_of_numbers(LEFT(a), LEFT(b))                                \
+            : UPPER_HALVES(as_uint(a), as_uint(b)))
+#define ADD_SPLIT_SUMS(o, s, t) ADD_PARTS(o, s, t, 2, SPLIT_WORD)
 
 /* ---- softmax ---- */
 

@@ -20,11 +20,50 @@
  *           that a fragment is one block; a span is a row longer, so that
  *           writes meet all banks. Heads that are not whole spans end with a
  *           chunk of zeros (ZERO_REST).
- * Programs  define chunk_read(row, c), chunk c of a row in memory; HALVES(x),
- *           its 8 numbers as they are in local memory; word_read(row, w), the
- *           two numbers of a word.
+ * Numbers   Rows in memory are of TYPE or, with FULL_ROWS, f32 (QT), and are
+ *           rounded on their way. chunk_read(row, c): chunk c of a row in
+ *           memory, 8 numbers; HALVES(x), these as they are in local memory;
+ *           word_read(row, w): the two numbers of a word.
  */
 #if defined(KIND) && defined(D) && defined(KEYS)
+
+/* ---- numbers of a row ---- */
+
+#define ROWS_f32 F32
+#define ROWS_f16 F16
+#define ROWS_bf16 BF16
+#define FULL_ROWS (VT_JOIN(ROWS_, QT) == F32)
+#if FULL_ROWS
+typedef float8 chunk;
+
+static inline chunk chunk_read(global const float *row, int c)
+{
+    global const float4 *v = (global const float4 *)row + 2 * c;
+    const float4 a = v[0], b = v[1];
+
+    /* number by number: oclgrind crashes on vectors of vectors */
+    return (float8)(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w);
+}
+
+static inline uint4 chunk_round(chunk v)
+{
+    return (uint4)(pair(v.s0, v.s1), pair(v.s2, v.s3), pair(v.s4, v.s5),
+                   pair(v.s6, v.s7));
+}
+
+static inline uint word_read(global const float *row, int w)
+{
+    const float2 two = ((global const float2 *)row)[w];
+
+    return pair(two.x, two.y);
+}
+#define HALVES(x) chunk_round(x)
+#else
+typedef uint4 chunk;
+#define chunk_read(row, c) (((global const uint4 *)(row))[c])
+#define word_read(row, w) (((global const uint *)(row))[w])
+#define HALVES(x) (x)
+#endif
 
 /* ---- a sub-group's own rows ---- */
 

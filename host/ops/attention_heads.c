@@ -50,30 +50,34 @@ bool vt_mma_heads_take(int d)
 }
 
 /* Keys at a time: what registers allow. */
-static int most_keys(vt_mma_choice c, int d, bool bias)
+static int most_keys(vt_mma_choice c, int d, bool bias, bool full)
 {
+    if (full)
+        return vt_mma_intel(c.kind) ? KEYS / 4 : KEYS / 2;
     if (!vt_mma_intel(c.kind))
         return d > 64 ? KEYS / 2 : KEYS;
     return d <= 32 ? KEYS : d <= (bias ? 72 : 80) ? KEYS / 2 : KEYS / 4;
 }
 
 vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
-                             int queries, bool bias)
+                             int queries, bool bias, bool full)
 {
     const vt_mma_kind *k = &vt_mma_kinds[c.kind];
     const int least = vt_mma_nvidia(c.kind) || vt_mma_intel(c.kind) ? 16 : 32;
-    const int tiles = c.kind == VT_MMA_16 ? 4 : c.kind == VT_MMA_8 ? 2 : 1;
+    const int tiles = !vt_mma_nvidia(c.kind)         ? 1
+                      : c.kind == VT_MMA_16 && !full ? 4
+                                                     : 2;
     vt_mma_heads h = {.subgroups = c.emulated ? 2 : ITEMS / k->lanes,
                       .fragments = 1,
-                      .kept = vt_mma_intel(c.kind) && d > 64,
-                      .keys = most_keys(c, d, bias)};
+                      .kept = vt_mma_intel(c.kind) && d > (full ? 32 : 64),
+                      .keys = most_keys(c, d, bias, full)};
 
     while (h.keys > least && vt_mma_tiles_bytes(c, h.keys, d, tiles, 1) >
                                  vt_dev_info(dev)->local_bytes)
         h.keys /= 2;
     h.queries = h.subgroups * (vt_mma_nvidia(c.kind) ? k->rows : k->columns);
     /* a bias needs the registers; smaller heads wait for powers of 2 */
-    if (d >= 64 && d <= k->twice && !bias && queries > h.queries)
+    if (d >= 64 && d <= k->twice && !bias && !full && queries > h.queries)
         h.fragments = 2, h.queries *= 2;
     h.items = (size_t)(h.subgroups * k->lanes);
     h.local_bytes =

@@ -16,9 +16,10 @@ typedef struct vt_mma_heads {
 } vt_mma_heads;
 /* Do some kinds take heads of d numbers? */
 bool vt_mma_heads_take(int d);
-/* queries: of a picture. */
+/* queries: of a picture. full: rows are in f32, and are rounded on their way,
+ * which takes registers. */
 vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
-                             int queries, bool bias);
+                             int queries, bool bias, bool full);
 /* Local memory: `rows` tiles of rows of keys, on AMD `turned` more with the
  * same in rows of numbers, and what an emulation needs. */
 size_t vt_mma_tiles_bytes(vt_mma_choice c, int keys, int d, int rows,

@@ -1,7 +1,7 @@
 /*
  * attention_mma.c - attention on the matrix units of a GPU: an inference whose
- * activations are in f16 or bf16 (cl/attention_mma.cl), and the gradients of a
- * training in bf16 (cl/attention_grad_mma.cl).
+ * activations are in f16 or bf16, and a training in bf16 (cl/attention_mma.cl),
+ * and the training's gradients (cl/attention_grad_mma.cl).
  *
  * The unit is used if the trials have found its products and these kernels
  * right (host/units) and the plan does not ask for short ones (plain).
@@ -12,36 +12,60 @@
 
 #include <stdio.h>
 
-/* In which 16 bits it is computed: those of the queries. */
-static vt_dtype half_of(const vt_plan *p, const vt_step *s)
+/* Are the rows in f32, as in a training, and rounded to bf16 on their way? */
+static bool full(const vt_plan *p, const vt_step *s)
 {
-    return vt_value_of(p, s->in[IN_Q])->dtype;
+    return vt_plan_settings(p)->backward && vt_plan_type(p) == VT_BF16 &&
+           vt_value_of(p, s->in[IN_Q])->dtype == VT_F32;
 }
 
-static bool readable(vt_plan *p, vt_val v, vt_dtype type)
+/* In which type it is computed: VT_F32, not on the unit. */
+static vt_dtype type_of(const vt_plan *p, const vt_step *s)
+{
+    return full(p, s) ? VT_BF16 : vt_value_of(p, s->in[IN_Q])->dtype;
+}
+
+/* A training's forward has its trial with its gradients. */
+static vt_mma_choice choice(const vt_plan *p, const vt_step *s)
+{
+    vt_dev *dev = vt_plan_settings(p)->dev;
+
+    return full(p, s) ? vt_mma_ask_gradient(dev)
+                      : vt_mma_ask_attention(dev, type_of(p, s));
+}
+
+static vt_mma_heads heads_of(const vt_plan *p, const vt_step *s,
+                             vt_mma_choice c, const vt_attention_sizes *z)
+{
+    return vt_mma_heads_of(vt_plan_settings(p)->dev, c, z->D, z->Tq,
+                           s->in[IN_BIAS] != VT_NONE, full(p, s));
+}
+
+static bool readable(vt_plan *p, const vt_step *s, vt_val v)
 {
     vt_buf *b;
 
-    return vt_value_of(p, v)->dtype == type && vt_bind(&b, p, v) == VITCL_OK &&
-           vt_buf_aligned(b, 16);
+    return vt_value_of(p, v)->dtype == vt_value_of(p, s->in[IN_Q])->dtype &&
+           vt_bind(&b, p, v) == VITCL_OK && vt_buf_aligned(b, 16);
 }
 
 bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
                             const vt_attention_sizes *z)
 {
     vt_dev *dev = vt_plan_settings(p)->dev;
-    const vt_dtype type = half_of(p, s);
+    const vt_dtype type = type_of(p, s);
     vt_mma_choice c;
     vt_mma_heads h;
 
     if ((type != VT_F16 && type != VT_BF16) || !vt_mma_heads_take(z->D) ||
         s->f[F_SCALE] <= 0.0f || vt_product_plain(vt_plan_gemm(p)) ||
-        !readable(p, s->in[IN_Q], type) || !readable(p, s->in[IN_KV], type))
+        !readable(p, s, s->in[IN_Q]) || !readable(p, s, s->in[IN_KV]))
         return false;
-    c = vt_mma_ask_attention(dev, type);
-    if (c.kind == VT_MMA_NONE || z->D > vt_mma_kinds[c.kind].heads)
+    c = choice(p, s);
+    if (full(p, s) ? !vt_mma_gradient_takes(c, z->D)
+                   : c.kind == VT_MMA_NONE || z->D > vt_mma_kinds[c.kind].heads)
         return false;
-    h = vt_mma_heads_of(dev, c, z->D, z->Tq, s->in[IN_BIAS] != VT_NONE);
+    h = heads_of(p, s, c, z);
     return vt_dev_group_max(dev) >= h.items &&
            vt_dev_info(dev)->local_bytes >= h.local_bytes;
 }
@@ -49,11 +73,8 @@ bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
 vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
                               const vt_attention_sizes *z)
 {
-    vt_dev *dev = vt_plan_settings(p)->dev;
-    const vt_dtype type = half_of(p, s);
-    const vt_mma_choice c = vt_mma_ask_attention(dev, type);
-    const vt_mma_heads h =
-        vt_mma_heads_of(dev, c, z->D, z->Tq, s->in[IN_BIAS] != VT_NONE);
+    const vt_mma_choice c = choice(p, s);
+    const vt_mma_heads h = heads_of(p, s, c, z);
     char common[96], defines[240];
     vt_attention_defines more;
     vt_op_define y;
@@ -61,7 +82,7 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
     vitcl_status st;
 
     vt_attention_define(more, p, s, z);
-    vt_mma_heads_define(common, sizeof common, &h, c, type, z->D);
+    vt_mma_heads_define(common, sizeof common, &h, c, type_of(p, s), z->D);
     snprintf(defines, sizeof defines, "%s%s%s", common, more,
              vt_op_stored(y, p, "YT", s->out[OUT_Y]));
     VT_TRY(vt_step_kernel(&k, p, s, "attention_mma", "attention_mma", defines));

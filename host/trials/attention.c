@@ -6,8 +6,6 @@
 #include "base/half.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "ops/attention_heads.h"
-#include "ops/attention_tiles.h"
 #include "trials/forms.h"
 #include "trials/trials.h"
 
@@ -46,48 +44,6 @@ static vitcl_status problem(vt_mma_problem *p, vt_dev *dev, int pictures,
     return vt_mma_problem_new(p, dev, pictures, tokens, bytes, BUFFERS, Y);
 }
 
-static vitcl_status on_unit(vt_mma_form *f, const vt_mma_problem *p,
-                            vt_mma_choice c, vt_dtype type)
-{
-    const vt_mma_heads h =
-        vt_mma_heads_of(vt_queue_dev(p->q), c, D, p->tokens, false);
-    char common[96], defines[160];
-    vt_kernel *k;
-    vitcl_status st;
-
-    vt_mma_heads_define(common, sizeof common, &h, c, type, D);
-    snprintf(defines, sizeof defines, "%s -DQT=%s -DKVT=%s", common,
-             vt_dtype_name(type), vt_dtype_name(type));
-    VT_TRY(vt_mma_form_add(&k, f, p, "attention_mma", "attention_mma", defines,
-                           args));
-    vt_kernel_size(
-        k, 1,
-        (size_t[3]){vt_mma_heads_items(&h, p->tokens, HEADS * p->pictures)},
-        (size_t[3]){h.items});
-done:
-    return st;
-}
-
-static vitcl_status in_tiles(vt_mma_form *f, const vt_mma_problem *p,
-                             vt_dtype type)
-{
-    const vt_query_tiles t = vt_query_tiles_of(vt_queue_dev(p->q), D);
-    const size_t groups = ((size_t)p->tokens + t.items - 1) / t.items;
-    char defines[96];
-    vt_kernel *k;
-    vitcl_status st;
-
-    snprintf(defines, sizeof defines, "%s -DQT=%s -DKVT=%s", t.defines,
-             vt_dtype_name(type), vt_dtype_name(type));
-    VT_TRY(vt_mma_form_add(&k, f, p, "attention", "attention__tiled", defines,
-                           args));
-    vt_kernel_size(k, 3,
-                   (size_t[3]){groups * t.items, HEADS, (size_t)p->pictures},
-                   (size_t[3]){t.items, 1, 1});
-done:
-    return st;
-}
-
 static bool faster(vt_dev *dev, vt_mma_choice c, vt_dtype type)
 {
     vt_mma_form unit = {.n = 0}, tiles = {.n = 0};
@@ -96,8 +52,8 @@ static bool faster(vt_dev *dev, vt_mma_choice c, vt_dtype type)
     vitcl_status st;
 
     VT_TRY(problem(&p, dev, vt_mma_race_pictures(c), VIT_TOKENS));
-    VT_TRY(on_unit(&unit, &p, c, type));
-    VT_TRY(in_tiles(&tiles, &p, type));
+    VT_TRY(vt_mma_form_unit(&unit, &p, c, type, type, args));
+    VT_TRY(vt_mma_form_tiles(&tiles, &p, type, args));
     VT_TRY(vt_mma_race(&yes, &unit, &tiles, &p, c, "attention"));
 done:
     vt_mma_form_free(&unit);
@@ -116,7 +72,7 @@ static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
     VT_TRY(problem(&p, dev, 1, TOKENS));
     VT_TRY(
         vt_buf_write(p.q, p.b[X], 0, halves, TOKENS * TOKEN * sizeof *halves));
-    VT_TRY(on_unit(&f, &p, c, type));
+    VT_TRY(vt_mma_form_unit(&f, &p, c, type, type, args));
     VT_TRY(vt_mma_form_run(&f, &p));
     VT_TRY(vt_buf_read(p.q, p.b[Y], 0, out, TOKENS * C * sizeof *out));
 done:

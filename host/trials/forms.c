@@ -7,6 +7,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "ops/attention_heads.h"
+#include "ops/attention_tiles.h"
+
+#include <stdio.h>
 
 float vt_mma_element(int i)
 {
@@ -58,6 +62,49 @@ vitcl_status vt_mma_form_add(vt_kernel **out, vt_mma_form *f,
         VT_TRY(vt_kernel_int(*k, at++, v[i]));
     VT_TRY(vt_kernel_float(*k, at, 0.125f));
     *out = *k;
+done:
+    return st;
+}
+
+vitcl_status vt_mma_form_unit(vt_mma_form *f, const vt_mma_problem *p,
+                              vt_mma_choice c, vt_dtype type, vt_dtype stored,
+                              const int *args)
+{
+    const vt_mma_heads h = vt_mma_heads_of(vt_queue_dev(p->q), c, D, p->tokens,
+                                           false, stored == VT_F32);
+    char common[96], defines[160];
+    vt_kernel *k;
+    vitcl_status st;
+
+    vt_mma_heads_define(common, sizeof common, &h, c, type, D);
+    snprintf(defines, sizeof defines, "%s -DQT=%s -DKVT=%s", common,
+             vt_dtype_name(stored), vt_dtype_name(stored));
+    VT_TRY(vt_mma_form_add(&k, f, p, "attention_mma", "attention_mma", defines,
+                           args));
+    vt_kernel_size(
+        k, 1,
+        (size_t[3]){vt_mma_heads_items(&h, p->tokens, HEADS * p->pictures)},
+        (size_t[3]){h.items});
+done:
+    return st;
+}
+
+vitcl_status vt_mma_form_tiles(vt_mma_form *f, const vt_mma_problem *p,
+                               vt_dtype stored, const int *args)
+{
+    const vt_query_tiles t = vt_query_tiles_of(vt_queue_dev(p->q), D);
+    const size_t groups = ((size_t)p->tokens + t.items - 1) / t.items;
+    char defines[96];
+    vt_kernel *k;
+    vitcl_status st;
+
+    snprintf(defines, sizeof defines, "%s -DQT=%s -DKVT=%s", t.defines,
+             vt_dtype_name(stored), vt_dtype_name(stored));
+    VT_TRY(vt_mma_form_add(&k, f, p, "attention", "attention__tiled", defines,
+                           args));
+    vt_kernel_size(k, 3,
+                   (size_t[3]){groups * t.items, HEADS, (size_t)p->pictures},
+                   (size_t[3]){t.items, 1, 1});
 done:
     return st;
 }

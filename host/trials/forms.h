@@ -25,10 +25,10 @@ vitcl_status vt_mma_problem_new(vt_mma_problem *p, vt_dev *dev, int pictures,
                                 int out);
 void vt_mma_problem_free(vt_mma_problem *p);
 
-/* One kernel, or two that run one after the other, and the best of their times
- * in ms. Zeros: none yet. */
+/* Kernels that run one after the other, and the best of their times in ms.
+ * Zeros: none yet. */
 typedef struct vt_mma_form {
-    vt_kernel *k[2];
+    vt_kernel *k[3];
     int n;
     double best;
 } vt_mma_form;
@@ -38,6 +38,13 @@ vitcl_status vt_mma_form_add(vt_kernel **out, vt_mma_form *f,
                              const vt_mma_problem *p, const char *file,
                              const char *name, const char *defines,
                              const int *args);
+/* Adds attention of rows that are stored so, in `type` on the unit, or in
+ * tiles. args: the output, and twice q, k and v. */
+vitcl_status vt_mma_form_unit(vt_mma_form *f, const vt_mma_problem *p,
+                              vt_mma_choice c, vt_dtype type, vt_dtype stored,
+                              const int *args);
+vitcl_status vt_mma_form_tiles(vt_mma_form *f, const vt_mma_problem *p,
+                               vt_dtype stored, const int *args);
 vitcl_status vt_mma_form_run(vt_mma_form *f, const vt_mma_problem *p);
 void vt_mma_form_free(vt_mma_form *f);
 

@@ -1,6 +1,7 @@
 /*
- * gradient.c - the trial of attention's gradients on matrix units: are
- * the two kernels right, and faster than those in tiles of f32?
+ * gradient.c - the trial of a training's attention on matrix units: are its
+ * forward and the two kernels of its gradients right, and faster than those in
+ * tiles of f32?
  */
 #include "base/log.h"
 #include "base/memory.h"
@@ -53,6 +54,7 @@ static void head(double *want, float *y, const float *qkv, const float *dy,
 
 /* Buffers: q, k and v; dq, dk and dv; y; dy; what belongs to rows. */
 enum { X, DX, Y, DY, STAT, BUFFERS };
+static const int forward[] = {Y, X, X, -1};
 
 static vitcl_status problem(vt_mma_problem *p, vt_dev *dev, int pictures,
                             int tokens)
@@ -94,20 +96,29 @@ static vitcl_status on_unit(vt_mma_form *f, const vt_mma_problem *p,
     const vt_mma_heads h = vt_mma_gradient_of(c, D);
     char defines[128];
 
+    vitcl_status st;
+
+    VT_TRY(vt_mma_form_unit(f, p, c, VT_BF16, VT_F32, forward));
     vt_mma_heads_define(defines, sizeof defines, &h, c, VT_BF16, D);
-    return form(f, p, "attention_grad_mma", defines,
-                vt_mma_heads_items(&h, p->tokens, 1) / h.items, h.items,
-                vt_mma_gradient_groups(c));
+    st = form(f, p, "attention_grad_mma", defines,
+              vt_mma_heads_items(&h, p->tokens, 1) / h.items, h.items,
+              vt_mma_gradient_groups(c));
+done:
+    return st;
 }
 
 static vitcl_status in_tiles(vt_mma_form *f, const vt_mma_problem *p)
 {
     const vt_gradient_tiles t =
         vt_gradient_tiles_of(vt_queue_dev(p->q), D, true);
+    vitcl_status st;
 
-    return t.items ? form(f, p, "attention_grad_tiles", t.defines,
-                          ((size_t)p->tokens + t.rows - 1) / t.rows, t.items, 1)
-                   : vt_fail(VITCL_EUNSUPPORTED, "no tiles to compare with");
+    VT_TRY(vt_mma_form_tiles(f, p, VT_F32, forward));
+    st = t.items ? form(f, p, "attention_grad_tiles", t.defines,
+                        ((size_t)p->tokens + t.rows - 1) / t.rows, t.items, 1)
+                 : vt_fail(VITCL_EUNSUPPORTED, "no tiles to compare with");
+done:
+    return st;
 }
 
 static bool faster(vt_dev *dev, vt_mma_choice c)
@@ -120,7 +131,7 @@ static bool faster(vt_dev *dev, vt_mma_choice c)
     VT_TRY(problem(&p, dev, vt_mma_race_pictures(c), VIT_TOKENS));
     VT_TRY(on_unit(&unit, &p, c));
     VT_TRY(in_tiles(&tiles, &p));
-    VT_TRY(vt_mma_race(&yes, &unit, &tiles, &p, c, "attention's gradients"));
+    VT_TRY(vt_mma_race(&yes, &unit, &tiles, &p, c, "a training's attention"));
 done:
     vt_mma_form_free(&unit);
     vt_mma_form_free(&tiles);
@@ -128,8 +139,8 @@ done:
     return st == VITCL_OK && yes;
 }
 
-static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
-                            const float *qkv, const float *y, const float *dy)
+static vitcl_status compute(float *out, float *y, vt_dev *dev, vt_mma_choice c,
+                            const float *qkv, const float *dy)
 {
     enum { TOKENS_BYTES = TOKENS * C * sizeof(float) };
     vt_mma_form f = {.n = 0};
@@ -138,10 +149,10 @@ static vitcl_status compute(float *out, vt_dev *dev, vt_mma_choice c,
 
     VT_TRY(problem(&p, dev, 1, TOKENS));
     VT_TRY(vt_buf_write(p.q, p.b[X], 0, qkv, 3 * TOKENS_BYTES));
-    VT_TRY(vt_buf_write(p.q, p.b[Y], 0, y, TOKENS_BYTES));
     VT_TRY(vt_buf_write(p.q, p.b[DY], 0, dy, TOKENS_BYTES));
     VT_TRY(on_unit(&f, &p, c));
     VT_TRY(vt_mma_form_run(&f, &p));
+    VT_TRY(vt_buf_read(p.q, p.b[Y], 0, y, TOKENS_BYTES));
     VT_TRY(vt_buf_read(p.q, p.b[DX], 0, out, 3 * TOKENS_BYTES));
 done:
     vt_mma_form_free(&f);
@@ -153,7 +164,7 @@ vitcl_status vt_trial_gradient(const char **verdict, vt_dev *dev,
                                vt_mma_choice c, bool timed)
 {
     enum { ALL = TOKENS * TOKEN, SOME = TOKENS * C };
-    float *qkv = NULL, *y = NULL, *dy = NULL, *out = NULL;
+    float *qkv = NULL, *y = NULL, *got = NULL, *dy = NULL, *out = NULL;
     double *want = NULL, most = 0;
     bool right = true;
     vitcl_status st;
@@ -162,6 +173,7 @@ vitcl_status vt_trial_gradient(const char **verdict, vt_dev *dev,
         return vt_fail(VITCL_EINVAL, "gradients have no such instruction");
     VT_TRY(VT_NEW(&qkv, ALL));
     VT_TRY(VT_NEW(&y, SOME));
+    VT_TRY(VT_NEW(&got, SOME));
     VT_TRY(VT_NEW(&dy, SOME));
     VT_TRY(VT_NEW(&out, ALL));
     VT_TRY(VT_NEW(&want, ALL));
@@ -171,18 +183,22 @@ vitcl_status vt_trial_gradient(const char **verdict, vt_dev *dev,
         dy[i] = vt_mma_element(ALL + i);
     for (int h = 0; h < HEADS; h++)
         head(want, y, qkv, dy, h);
-    VT_TRY(compute(out, dev, c, qkv, y, dy));
+    VT_TRY(compute(out, got, dev, c, qkv, dy));
     for (int i = 0; i < ALL; i++)
         most = fmax(most, fabs(want[i]));
-    /* p and dx are rounded once, by 2^-8 of each at most */
+    /* p keeps 16 bits in the forward, and the largest value is 2; in the
+     * gradients p and dx are rounded once, by 2^-8 of each at most */
+    for (int i = 0; right && i < SOME; i++)
+        right = fabs((double)got[i] - (double)y[i]) <= 0x1p-15 + 1e-5;
     for (int i = 0; right && i < ALL; i++)
         right = fabs((double)out[i] - want[i]) <= most * 0x1p-8;
     *verdict = !right ? "wrong" : timed && !faster(dev, c) ? "slower" : "right";
-    vt_log("tried attention's gradients, %s: %s", vt_mma_kinds[c.kind].name,
+    vt_log("tried a training's attention, %s: %s", vt_mma_kinds[c.kind].name,
            *verdict);
 done:
     free(qkv);
     free(y);
+    free(got);
     free(dy);
     free(out);
     free(want);

@@ -59,7 +59,7 @@ vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type);
 /* The same for attention in f16 or bf16, which has a trial of its own: the unit
  * of the products, or none. */
 vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type);
-/* The same for attention's gradients, whose factors are in bf16. */
+/* The same for a training's attention and its gradients, in bf16. */
 vt_mma_choice vt_mma_ask_gradient(vt_dev *dev);
 /* The same for the products of a training's linear layers, in bf16. */
 vt_mma_choice vt_mma_ask_training(vt_dev *dev);

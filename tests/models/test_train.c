@@ -157,8 +157,8 @@ Test(train, golden_gpu)
     check_gpu(names[vt_test_commit() % VT_COUNT(names)], VITCL_F32);
 }
 
-/* The same on matrix units, emulated: linear layers and attention's gradients.
- * The heads have 32 numbers. */
+/* The same on matrix units, emulated: linear layers, attention and its
+ * gradients. The heads have 32 numbers. */
 Test(train, golden_units)
 {
     setenv("VITCL_MMA", "emulate", 1);

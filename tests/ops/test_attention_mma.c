@@ -1,14 +1,15 @@
 /*
  * test_attention_mma.c - attention on matrix units, with every vendor's
  * instruction emulated, against a reference in double: odd numbers of queries
- * and keys, bias, shared queries, axial attention, a picture alone with the
- * same bits.
+ * and keys, bias, shared queries, axial attention, rows in f32
+ * as a training has them, a picture alone with the same bits.
  *
  * All inputs are multiples of 1/64 that f16 and bf16 hold. A scale near 0 makes
  * every probability the same, and the sums exact: a key left out or taken twice
  * shows in the last bits. Otherwise the probabilities are rounded to 16 bits,
- * 2^-11 or 2^-8 of each.
+ * 2^-11 or 2^-8 of each; in a training to 2^-16.
  */
+#include "ops/attention_heads.h"
 #include "ops/ops.h"
 #include "plan/plan_private.h"
 #include "ref/ref.h"
@@ -33,6 +34,7 @@ typedef struct shape {
     bool shared;     /* queries */
     bool half;       /* the output in 16 bits, too */
     int wide;        /* not 0: to the columns of a grid */
+    bool training;
 } shape;
 
 /* q is kv in self-attention. */
@@ -97,7 +99,9 @@ static float *run(const shape *c, const numbers *x, int first, int pictures,
     float *out;
 
     vt_fixture_open_as(&f, (vt_plan_options){.device_class = VT_CLASS_GPU,
-                                             .precision = precision});
+                                             .precision = precision,
+                                             .backward = c->training,
+                                             .train = c->training});
     in = vt_input(f.plan, "kv", VT_F32, 3, kv);
     h = vt_halves_copy(f.plan, in);
     if (c->bias)
@@ -180,7 +184,9 @@ static void check(const shape *c, vitcl_precision precision, const char *kind)
 {
     numbers x = numbers_new(c);
     const int one = x.Tq * c->H * c->D, n = x.B * one, last = x.B - 1;
-    const double unit = precision == VITCL_BF16 ? 0x1p-8 : 0x1p-11;
+    const double unit = c->training               ? 0x1p-16
+                        : precision == VITCL_BF16 ? 0x1p-8
+                                                  : 0x1p-11;
     const bool exact = c->scale > 0 && c->scale < 1e-20f && !c->half;
     double *want = expected(c, &x);
     float *got = run(c, &x, 0, x.B, precision, kind), *again;
@@ -309,6 +315,51 @@ Test(attention_mma, emulated)
                 ONE_PROGRAM + (int)(turn % (USUAL - ONE_PROGRAM)));
         emulate(one, 0, one->shapes, one->other);
     }
+}
+
+/* ---- a training's ---- */
+
+static const shape trainings[] = {
+    {.H = 2, .T = 67, .D = 64, .training = true},
+    {.H = 1, .T = 65, .D = 64, .scale = NEAR_0, .training = true},
+    {.H = 2, .Tq = 15, .T = 66, .D = 32, .bias = 1, .training = true},
+    {.H = 2, .T = 21, .D = 32, .wide = 3, .training = true},
+    {.H = 1, .T = 33, .D = 80, .training = true},
+};
+enum { TRAININGS = sizeof trainings / sizeof *trainings, SAME_PROGRAM = 2 };
+
+static void train(const char *kind, int from, int end)
+{
+    const vt_mma_choice c = {.kind = vt_mma_named(kind)};
+
+    vt_test_emulate(kind);
+    for (int i = from; i < end; i++)
+        if (vt_mma_gradient_takes(c, trainings[i].D))
+            check(&trainings[i], VITCL_BF16, kind);
+    unsetenv("VITCL_MMA");
+}
+
+Test(attention_mma, training)
+{
+    static const char *const kinds[] = {
+        "mma16", "wmma11", "wmma12", "mfma90a", "mfma942", "dpas8", "dpas16"};
+    const size_t n = sizeof kinds / sizeof *kinds;
+    const unsigned long turn = vt_test_commit();
+    const int some = SAME_PROGRAM + (int)(turn % (TRAININGS - SAME_PROGRAM));
+    const char *word = getenv("VITCL_TEST_MMA");
+
+    for (size_t i = 0; word && i < n; i++)
+        if (strcmp(word, "all") == 0 || strcmp(word, kinds[i]) == 0)
+            train(kinds[i], 0, TRAININGS);
+    if (word)
+        return;
+    if (vt_test_tiny()) {
+        train(kinds[0], SAME_PROGRAM, SAME_PROGRAM + 1);
+        return;
+    }
+    train(kinds[0], 0, SAME_PROGRAM);
+    train(kinds[0], some, some + 1);
+    train(kinds[1 + turn % (n - 1)], 0, 1);
 }
 
 /* A query's bits are the same with one fragment a sub-group, and with two. */

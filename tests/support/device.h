@@ -36,8 +36,8 @@ void vt_test_emulate(const char *kind);
 void vt_test_kernels(const char *folder, const char *common);
 /* Writes folder/<name>.cl. */
 void vt_test_kernel(const char *folder, const char *name, const char *text);
-/* Writes cl/<name>.cl and cl/common*.cl to `folder`, with the first `right` of
- * <name>.cl replaced by `wrong`, which is as long. */
+/* Writes all of cl/ to `folder`, with the first `right` of <name>.cl replaced
+ * by `wrong`, which is as long. */
 void vt_test_mutant(const char *folder, const char *name, const char *right,
                     const char *wrong);
 

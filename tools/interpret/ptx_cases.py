@@ -363,20 +363,21 @@ def attention(d, size):
     return run, to, out, h.answer, 1e-5, h.work(2)
 
 
-def attention_units(word, wide, more="", cross=False, one=False):
-    """`one`: a fragment of queries where there would be two."""
+def attention_units(word, wide, more="", cross=False, one=False, rows=None):
+    """`one`: a fragment of queries where there would be two. `rows`: as they are in memory, if not of the type."""
     def make(d, size):
         if d.kind == 2 and word == "bf16":
             return None
         h = Heads(size, wide, word, more, cross)
-        fragments = 2 if d.kind == 1 and 64 <= wide <= 96 and "BIAS" not in more and not one else 1
-        options, group, items = h.options(d, word, 64 if wide <= 64 else 32, fragments)
+        h.word = rows or word  # numbers are of `word` all the same
+        fragments = 2 if d.kind == 1 and 64 <= wide <= 96 and "BIAS" not in more and not one and not rows else 1
+        options, group, items = h.options(d, word, 64 if wide <= 64 and not rows else 32, fragments)
         out = np.zeros((h.pictures, h.tq, h.heads * wide), np.float32)
         to, (q, kv, z) = outputs(d, out), h.buffers(d)
-        f = d.load("attention_mma", "attention_mma", options + ["-DQT=" + word, "-DKVT=" + word])
+        f = d.load("attention_mma", "attention_mma", options + ["-DQT=" + (rows or word), "-DKVT=" + (rows or word)])
         run = lambda i: d.launch(f, [to[i], q, kv, z] + h.sizes(), items(h.tq), (group, 1, 1))
         # each probability is rounded once: at most that share of the largest value
-        return run, to, out, lambda: h.grid(h.answer()), 1e-5 + UNIT[word] * np.abs(h.kv).max(), h.work(2)
+        return run, to, out, lambda: h.grid(h.answer()), 1e-5 + (2**-16 if rows else UNIT[word]) * np.abs(h.kv).max(), h.work(2)
 
     return make
 
@@ -435,7 +436,9 @@ CASES = {
     "attention": attention, "attention_f16": attention_units("f16", 64),
     "attention_f16_bias": attention_units("f16", 64, "-DBIAS=1", True), "attention_f16_40": attention_units("f16", 40),
     "attention_f16_72": attention_units("f16", 72, "", True), "attention_bf16_80": attention_units("bf16", 80),
-    "attention_f16_96": attention_units("f16", 96), "attention_dq": attention_gradient(False, 64),
+    "attention_f16_96": attention_units("f16", 96),
+    "attention_training": attention_units("bf16", 64, rows="f32"),
+    "attention_training_bias": attention_units("bf16", 72, "-DBIAS=1", True, rows="f32"), "attention_dq": attention_gradient(False, 64),
     "attention_dkv": attention_gradient(True, 64), "attention_dq_bias": attention_gradient(False, 72, "-DBIAS=1", True),
     "attention_dkv_bias": attention_gradient(True, 72, "-DBIAS=1", True),
     "attention_dq_96": attention_gradient(False, 96), "attention_dkv_96": attention_gradient(True, 96)}
@@ -454,6 +457,8 @@ def more_cases(gpus):
             if 64 <= wide <= 96 and "BIAS" not in more:
                 out[name + "_one"] = attention_units(word, wide, more.strip(), False, True)
     for wide, more in gpus.GRADS:
+        name = "attention_training_%d%s" % (wide, more.replace(" -D", "_").lower().replace("=", ""))
+        out[name] = attention_units("bf16", wide, more.strip(), rows="f32")
         for of_keys in (False, True):
             name = "attention_%s_%d%s" % ("dkv" if of_keys else "dq", wide, more.replace(" -D", "_").lower().replace("=", ""))
             out[name] = attention_gradient(of_keys, wide, more.strip())
