@@ -42,8 +42,9 @@ TOLERANCE = 2e-4  # of the largest number; both compute in f32
 
 def spread(model):
     """Weights that show: no zeros, no equal scales."""
+    stored = model.state_dict()  # other buffers are not in the file
     for name, t in list(model.named_parameters()) + list(model.named_buffers()):
-        if not t.is_floating_point() or "relative_coords" in name or "rope." in name:
+        if name not in stored or not t.is_floating_point() or "relative_coords" in name:
             continue
         with torch.no_grad():
             if t.ndim < 2 or "token" in name or "pos_embed" in name:
