@@ -5,6 +5,10 @@
 #include "cmd_study.h"
 
 static const opt options[] = {
+    OPT_ROW(study_options, 'm', "model", OPT_TEXT, "DIR",
+            "for transfer: checkpoint to begin with; without: pre-trains on "
+            "some of the classes",
+            model),
     OPT_ROW(study_options, 0, "data", OPT_TEXT, "PATH",
             "class folders, a table FILE.csv, or CIFAR's or MNIST's own files",
             data),
@@ -35,6 +39,8 @@ static const opt options[] = {
     OPT_ROW(study_options, 'd', "device", OPT_TEXT, "DEV",
             "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE", device),
     OPT_THREADS(study_options, threads),
+    OPT_ROW(study_options, 0, "precision", OPT_CHOICE, "f32|bf16|f16",
+            "number format of the multiplications (default f32)", precision),
     OPT_ROW(study_options, 'q', "quiet", OPT_FLAG, NULL,
             "no progress: only the results and errors", quiet),
     OPT_DONE};

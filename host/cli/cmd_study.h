@@ -6,7 +6,7 @@
 #include "cli/setup/options.h"
 
 typedef struct study_options {
-    const char *data, *output, *device;
+    const char *data, *output, *device, *model, *precision;
     double minutes;
     uint32_t tries, jobs, threads, epochs, pictures, tests;
     bool dry_run, quiet, follow;

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { LEAST_PARTED = 4 }; /* classes: two and two */
+
 const vt_vit vt_vit_usual = {64, 4, 4, 128, 4};
 
 void vt_experiment_fail(vt_experiment *e, vitcl_status st)
@@ -47,7 +49,7 @@ static bool good_name(const char *s)
 /* All that a run's result depends on, but for the program and the device. */
 static void identify(vt_run *r, const vt_experiment *e, const vt_run *from)
 {
-    char text[3 * VT_STUDY_PATH];
+    char text[4 * VT_STUDY_PATH];
     uint8_t hash[32];
     char hex[65];
     int n = vt_snprint(
@@ -62,6 +64,11 @@ static void identify(vt_run *r, const vt_experiment *e, const vt_run *from)
 
     for (size_t i = 0; i < VT_SHOTS; i++)
         n += vt_snprint(text + n, sizeof text - (size_t)n, "%u ", r->shots[i]);
+    if (r->model || r->untrained || r->freeze || r->part || r->precision)
+        n += vt_snprint(text + n, sizeof text - (size_t)n, "\n%s %d %s %d %s",
+                        r->model ? e->options.model : "", (int)r->untrained,
+                        r->freeze ? r->freeze : "", (int)r->part,
+                        r->precision ? r->precision : "");
     vt_sha256(text, (size_t)n, hash);
     vt_sha256_hex(hex, hash);
     vt_snprint(r->id, sizeof r->id, "%s-%.10s", r->name, hex);
@@ -80,15 +87,24 @@ const vt_run *vt_run_add(vt_experiment *e, const vt_run *run)
                        "name, one that is there, or starts from \"%s\", which "
                        "is not there",
                        e->study->name, run->name, run->from));
+    if (run->part && e->classes < LEAST_PARTED)
+        vt_experiment_fail(
+            e, vt_fail(VITCL_EINVAL,
+                       "%s: %u classes are too few to learn some and transfer "
+                       "to the others, which takes %d; name a checkpoint: -m",
+                       e->data, e->classes, (int)LEAST_PARTED));
     *r = *run;
     r->done = false;
     r->accuracy = (double)NAN;
     r->pictures = r->pictures ? r->pictures : e->pictures;
-    r->epochs = r->epochs ? r->epochs : e->epochs;
+    r->precision = e->options.precision;
+    r->epochs = r->untrained ? 0 : r->epochs ? r->epochs : e->epochs;
     r->batch = r->batch ? r->batch : 64;
     r->batch = VT_MIN(r->batch, r->pictures);
-    r->waits = !(r->lr > 0) || (from && !from->done);
+    r->waits = (!(r->lr > 0) && !r->untrained) || (from && !from->done);
     identify(r, e, from);
+    if (r->freeze)
+        vt_rate_add_frozen(e, r);
     if (e->runs < VT_RUNS)
         e->runs++;
     if (!r->waits)
@@ -153,14 +169,18 @@ double vt_study_sweep(vt_experiment *e, const vt_run *like, const double *rates,
     return all ? best : 0;
 }
 
+void vt_study_try(vt_experiment *e, const vt_run *like, double lr, uint32_t i)
+{
+    vt_run r = *like;
+
+    vt_snprint(r.name, sizeof r.name, "%.40s-%u", like->arm, i);
+    r.lr = lr;
+    r.state = i;
+    vt_run_add(e, &r);
+}
+
 void vt_study_repeat(vt_experiment *e, const vt_run *like, double lr)
 {
-    for (uint32_t i = 1; i <= e->tries; i++) {
-        vt_run r = *like;
-
-        vt_snprint(r.name, sizeof r.name, "%.40s-%u", like->arm, i);
-        r.lr = lr;
-        r.state = i;
-        vt_run_add(e, &r);
-    }
+    for (uint32_t i = 1; i <= e->tries; i++)
+        vt_study_try(e, like, lr, i);
 }

@@ -37,6 +37,21 @@ uint32_t vt_study_tests(const vt_experiment *e)
     return e->tests;
 }
 
+/* Of four classes two and two. */
+uint32_t vt_study_part_classes(const vt_experiment *e, vt_class_part part)
+{
+    const uint32_t first = 3 * e->classes / 5;
+
+    return part == VT_CLASSES_ALL     ? e->classes
+           : part == VT_CLASSES_FIRST ? first
+                                      : e->classes - first;
+}
+
+const char *vt_study_kind(const vt_experiment *e)
+{
+    return e->kind;
+}
+
 const vt_run *vt_run_at(const vt_experiment *e, size_t index)
 {
     return index < e->runs ? &e->run[index] : NULL;
@@ -52,18 +67,21 @@ const vt_run *vt_run_named(const vt_experiment *e, const char *name)
 
 void vt_rate_id(char out[17], const vt_run *r)
 {
-    char text[1024], hex[65];
+    char text[1536], hex[65];
     uint8_t hash[32];
-    const int n =
-        vt_snprint(text, sizeof text, "%s\n%u %u %s %s", r->config, r->size,
-                   r->batch, r->objective ? r->objective : "", r->settings);
+    int n = vt_snprint(text, sizeof text, "%s\n%u %u %s %s", r->config, r->size,
+                       r->batch, r->objective ? r->objective : "", r->settings);
 
+    if (r->precision || r->freeze)
+        n += vt_snprint(text + n, sizeof text - (size_t)n, "\n%s %s",
+                        r->precision ? r->precision : "",
+                        r->freeze ? r->freeze : "");
     vt_sha256(text, (size_t)n, hash);
     vt_sha256_hex(hex, hash);
     snprintf(out, 17, "%.16s", hex);
 }
 
-const vt_rate *vt_rate_of(const vt_experiment *e, const vt_run *run)
+static const vt_rate *find_rate(const vt_experiment *e, const vt_run *run)
 {
     char id[17];
 
@@ -72,4 +90,34 @@ const vt_rate *vt_rate_of(const vt_experiment *e, const vt_run *run)
         if (strcmp(e->rate[i].id, id) == 0)
             return &e->rate[i];
     return NULL;
+}
+
+/* The rate of the same run with nothing frozen. */
+static const vt_rate *find_whole(const vt_experiment *e, const vt_run *run)
+{
+    vt_run whole = *run;
+
+    whole.freeze = NULL;
+    return find_rate(e, &whole);
+}
+
+const vt_rate *vt_rate_of(const vt_experiment *e, const vt_run *run)
+{
+    const vt_rate *r = find_rate(e, run);
+
+    return r || !run->freeze ? r : find_whole(e, run);
+}
+
+/* There is no backward pass below the head. */
+void vt_rate_add_frozen(vt_experiment *e, const vt_run *run)
+{
+    const vt_rate *whole = find_whole(e, run);
+    vt_rate *r = &e->rate[e->rates];
+
+    if (!whole || find_rate(e, run) || e->rates == VT_RATES)
+        return;
+    *r = *whole;
+    r->train = whole->score;
+    vt_rate_id(r->id, run);
+    e->rates++;
 }

@@ -10,6 +10,7 @@
 #include "cli/setup/start.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int program; /* vitcl's descriptor */
@@ -167,7 +168,8 @@ static const char *idle_option(const study_options *o)
         {o->data != NULL, "--data"},   {o->follow, "--follow"},
         {o->minutes > 0, "--minutes"}, {o->tries > 0, "--tries"},
         {o->jobs > 0, "--jobs"},       {o->pictures > 0, "--pictures"},
-        {o->epochs > 0, "--epochs"},   {o->tests > 0, "--test-pictures"}};
+        {o->epochs > 0, "--epochs"},   {o->tests > 0, "--test-pictures"},
+        {o->model != NULL, "-m"},      {o->precision != NULL, "--precision"}};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].given)
@@ -221,10 +223,11 @@ static int run(void *into, const words *operands)
     const study_options *o = into;
     const vt_study *s;
     vt_experiment *e = NULL;
-    char output[64];
+    char output[64], model[VT_STUDY_PATH];
     vt_study_options given = {.data = o->data,
                               .output = o->output,
                               .device = o->device,
+                              .precision = o->precision,
                               .minutes = o->minutes,
                               .tries = o->tries,
                               .jobs = o->jobs,
@@ -254,6 +257,13 @@ static int run(void *into, const words *operands)
     if (s->measure && idle_option(o))
         return usage("study %s trains nothing: it has no %s", s->name,
                      idle_option(o));
+    if (o->model && !s->model)
+        return usage("-m is for the study transfer; %s trains its own models",
+                     s->name);
+    if (o->model && (code = find_model(&given.model, o->model)) != EXIT_OK)
+        return code;
+    if (o->model && realpath(given.model, model))
+        given.model = model;
     if (!o->output) {
         snprintf(output, sizeof output, "study-%.40s", s->name);
         given.output = output;

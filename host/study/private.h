@@ -35,6 +35,7 @@ struct vt_experiment {
     double minutes;
     vt_rate rate[VT_RATES];
     size_t rates;
+    vt_study_model model; /* without a path: not known yet */
     vt_run run[VT_RUNS];
     size_t runs;
     /* of report() */
@@ -65,6 +66,10 @@ vitcl_status vt_subset_look(vt_experiment *e);
  * each class as possible; made if it is not there. */
 vitcl_status vt_subset_make(vt_subset *out, const vt_experiment *e,
                             uint32_t pictures, uint32_t tests);
+/* The same of some classes. */
+vitcl_status vt_subset_make_part(vt_subset *out, const vt_experiment *e,
+                                 vt_class_part of, uint32_t pictures,
+                                 uint32_t tests);
 
 /* ---- process.c ---- */
 
@@ -115,6 +120,9 @@ vitcl_status vt_study_result_load(vt_run *run, const vt_experiment *e);
 void vt_rate_id(char out[17], const vt_run *r);
 /* The measured rate of its architecture, or NULL. */
 const vt_rate *vt_rate_of(const vt_experiment *e, const vt_run *run);
+/* Adds the rate of a run that trains the head alone, once that of the whole
+ * model is known. */
+void vt_rate_add_frozen(vt_experiment *e, const vt_run *run);
 vitcl_status vt_rates_measure(vt_experiment *e);
 
 /* ---- sheet.c ---- */

@@ -35,11 +35,23 @@ static void become(int program, char *const *argv, int in, int out,
     _exit(127);
 }
 
+/* Has this command --precision? */
+static bool multiplies(const char *command)
+{
+    static const char *const all[] = {"train", "finetune", "eval", "fewshot"};
+
+    for (size_t i = 0; i < VT_COUNT(all); i++)
+        if (strcmp(command, all[i]) == 0)
+            return true;
+    return false;
+}
+
 vitcl_status vt_process_begin(int *pid, const vt_experiment *e,
                               const char *const *words, const char *out,
                               const char *messages)
 {
-    char name[] = "vitcl", *argv[MOST_WORDS + 2] = {name};
+    const char *more[] = {"--precision", e->options.precision};
+    char name[] = "vitcl", *argv[MOST_WORDS + 4] = {name};
     const pid_t parent = getpid();
     const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     const int to = open(out ? out : "/dev/null",
@@ -50,8 +62,12 @@ vitcl_status vt_process_begin(int *pid, const vt_experiment *e,
     pid_t child = -1;
     int error;
 
-    for (size_t i = 0; i < MOST_WORDS && words[i]; i++)
-        memcpy(&argv[i + 1], &words[i], sizeof *argv); /* exec's char * */
+    size_t n = 0;
+
+    for (; n < MOST_WORDS && words[n]; n++)
+        memcpy(&argv[n + 1], &words[n], sizeof *argv); /* exec's char * */
+    if (e->options.precision && multiplies(words[0]))
+        memcpy(&argv[n + 1], more, sizeof more);
     if (in >= 0 && to >= 0 && also >= 0)
         child = fork();
     error = errno;

@@ -12,6 +12,7 @@
     X(data_size)                                                               \
     X(scaling)                                                                 \
     X(masked)                                                                  \
+    X(transfer)                                                                \
     X(few_shot)                                                                \
     X(optimizer)                                                               \
     X(shape)                                                                   \

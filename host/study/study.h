@@ -27,6 +27,13 @@ typedef enum {
     VT_SCORE_NONE      /* a starting point for others */
 } vt_score;
 
+/* Of which classes: the first three fifths, or the others. */
+typedef enum {
+    VT_CLASSES_ALL,
+    VT_CLASSES_FIRST,
+    VT_CLASSES_REST
+} vt_class_part;
+
 /* One training. Members that are 0 or "" have the value of the comment. */
 typedef struct vt_run vt_run;
 struct vt_run {
@@ -36,6 +43,11 @@ struct vt_run {
                              * or, with `from`, of that model: for its cost */
     char settings[256];     /* JSON of --settings; "" */
     char from[VT_RUN_NAME]; /* fine-tunes this run; "": from scratch */
+    bool model;             /* fine-tunes the study's model instead */
+    bool untrained;         /* only scores what it begins with, by shots */
+    const char *freeze;     /* NULL, or parameters that are not trained: all
+                             * but the head */
+    vt_class_part part;     /* of the pictures, also of the test pictures */
     /* NULL, or makes the folder `to` from that run's folder, to be fine-tuned
      * instead. What it does must follow from the run's name. */
     vitcl_status (*prepare)(const char *to, const char *from,
@@ -53,6 +65,7 @@ struct vt_run {
     uint32_t shots[VT_SHOTS]; /* few-shot tests of its features; 0: none */
 
     /* set by vt_run_add() */
+    const char *precision;     /* NULL: f32 */
     char id[VT_RUN_NAME + 12]; /* its name and what it depends on */
     bool waits;                /* for another run */
     bool done;                 /* what follows is known: */
@@ -103,6 +116,7 @@ struct vt_study {
     vitcl_status (*measure)(vt_experiment *e);
     const char *x, *y; /* axes of the figure, and heads of the table */
     const char *note;  /* how the paper did it, for the report */
+    bool model;        /* takes a checkpoint: -m */
 };
 /* NULL: past the end. */
 const vt_study *vt_study_at(size_t index);
@@ -116,6 +130,15 @@ uint32_t vt_study_epochs(const vt_experiment *e);
 uint32_t vt_study_tries(const vt_experiment *e);
 uint32_t vt_study_side(const vt_experiment *e); /* of the pictures, in pixels */
 uint32_t vt_study_classes(const vt_experiment *e);
+uint32_t vt_study_part_classes(const vt_experiment *e, vt_class_part part);
+const char *vt_study_kind(const vt_experiment *e); /* "cifar10", "folders" */
+/* The checkpoint that the user named, or NULL (model.c). */
+typedef struct vt_study_model {
+    char path[VT_STUDY_PATH]; /* a folder in timm's form */
+    char config[768];         /* its architecture, for a vt_run */
+    uint32_t side;            /* pixels that it was trained at */
+} vt_study_model;
+const vt_study_model *vt_study_model_of(vt_experiment *e);
 /* Adds a copy; the result has done and, if so, the scores. Never NULL: an error
  * is kept and ends the study after list(). Valid until list() returns. */
 const vt_run *vt_run_add(vt_experiment *e, const vt_run *run);
@@ -136,6 +159,8 @@ double vt_study_sweep(vt_experiment *e, const vt_run *like, const double *rates,
                       size_t count);
 /* Adds vt_study_tries() runs "ARM-1" .. with this rate, scored as by `like`. */
 void vt_study_repeat(vt_experiment *e, const vt_run *like, double lr);
+/* Adds one of them. */
+void vt_study_try(vt_experiment *e, const vt_run *like, double lr, uint32_t i);
 /* What the run is compared as; also the beginning of its name. */
 void vt_run_arm(vt_run *run, const char *arm);
 /* The runs so far, after list(): all, in its order. */
@@ -176,6 +201,8 @@ bool vt_study_above(const vt_study_result *a, const vt_study_result *b);
 
 typedef struct vt_study_options {
     const char *data, *output, *device;
+    const char *model;                /* NULL, or the path of a checkpoint */
+    const char *precision;            /* NULL: f32 */
     double minutes;                   /* 0: those of the folder, else 12 */
     uint32_t tries;                   /* 0: 3 */
     uint32_t jobs;                    /* 0: 1 */

@@ -53,10 +53,28 @@ done:
     return st;
 }
 
-static vitcl_status choose(part *p, uint32_t wanted, share s)
+/* `of`: the classes from..to-1. */
+typedef struct span {
+    uint32_t from, to;
+} span;
+
+static span span_of(const vt_experiment *e, const vt_dataset *d,
+                    vt_class_part of)
+{
+    const uint32_t first = vt_study_part_classes(e, VT_CLASSES_FIRST);
+    span s = {0, vt_dataset_classes(d)};
+
+    if (of == VT_CLASSES_FIRST)
+        s.to = first;
+    else if (of == VT_CLASSES_REST)
+        s.from = first;
+    return s;
+}
+
+static vitcl_status choose(part *p, uint32_t wanted, share s, span of)
 {
     vitcl_status st = VITCL_OK;
-    const uint32_t classes = vt_dataset_classes(p->d);
+    const uint32_t classes = vt_dataset_classes(p->d), n = of.to - of.from;
     uint32_t *count = NULL, *seen = NULL, *used = NULL;
 
     VT_TRY(count_classes(&count, p->d, s));
@@ -66,10 +84,10 @@ static vitcl_status choose(part *p, uint32_t wanted, share s)
     for (uint32_t i = 0; i < vt_dataset_count(p->d); i++) {
         const uint32_t c = vt_dataset_label(p->d, i);
         const uint64_t quota =
-            VT_MIN(wanted / classes + (c < wanted % classes), count[c]);
+            VT_MIN(wanted / n + (c - of.from < wanted % n), count[c]);
         const uint64_t nth = used[c];
 
-        if (!in_share(s, seen[c]++))
+        if (c < of.from || c >= of.to || !in_share(s, seen[c]++))
             continue;
         used[c]++;
         if ((nth + 1) * quota / count[c] > nth * quota / count[c])
@@ -321,7 +339,8 @@ vitcl_status vt_subset_look(vt_experiment *e)
     e->all_pictures = vt_dataset_count(train.d);
     e->all_tests = vt_dataset_count(test.d);
     if (!e->own_tests) {
-        VT_TRY(choose(&train, UINT32_MAX, ALL_BUT_A_FIFTH));
+        VT_TRY(choose(&train, UINT32_MAX, ALL_BUT_A_FIFTH,
+                      span_of(e, train.d, VT_CLASSES_ALL)));
         e->all_tests -= train.count;
         e->all_pictures = train.count;
     }
@@ -353,6 +372,14 @@ done:
 vitcl_status vt_subset_make(vt_subset *out, const vt_experiment *e,
                             uint32_t pictures, uint32_t tests)
 {
+    return vt_subset_make_part(out, e, VT_CLASSES_ALL, pictures, tests);
+}
+
+vitcl_status vt_subset_make_part(vt_subset *out, const vt_experiment *e,
+                                 vt_class_part of, uint32_t pictures,
+                                 uint32_t tests)
+{
+    static const char *const names[] = {"", "-first", "-rest"};
     vitcl_status st = VITCL_OK;
     part train = {0}, test = {0};
     char whole[VT_STUDY_PATH];
@@ -361,19 +388,23 @@ vitcl_status vt_subset_make(vt_subset *out, const vt_experiment *e,
     *out = (vt_subset){.pictures = pictures, .tests = tests};
     VT_TRY(vt_study_path(out->path, e, "data"));
     VT_TRY(vt_study_folder(out->path));
-    VT_TRY(vt_study_path(out->path, e, "data/%u-%u", pictures, tests));
-    VT_TRY(vt_study_path(whole, e, "data/%u-%u.whole", pictures, tests));
+    VT_TRY(vt_study_path(out->path, e, "data/%u-%u%s", pictures, tests,
+                         names[of]));
+    VT_TRY(vt_study_path(whole, e, "data/%u-%u%s.whole", pictures, tests,
+                         names[of]));
     if (!vt_path_exists(whole)) {
         VT_TRY(vt_study_folder(out->path));
         VT_TRY(open_both(&train, &test, &own, e));
-        VT_TRY(choose(&train, pictures, own ? ALL : ALL_BUT_A_FIFTH));
-        VT_TRY(choose(&test, tests, own ? ALL : A_FIFTH));
+        VT_TRY(choose(&train, pictures, own ? ALL : ALL_BUT_A_FIFTH,
+                      span_of(e, train.d, of)));
+        VT_TRY(
+            choose(&test, tests, own ? ALL : A_FIFTH, span_of(e, test.d, of)));
         VT_TRY(write_parts(&train, &test, out->path));
         VT_TRY(vt_study_write(whole, ""));
     }
     if (strcmp(e->kind, "table") == 0)
-        VT_TRY(
-            vt_study_path(out->path, e, "data/%u-%u/" TABLE, pictures, tests));
+        VT_TRY(vt_study_path(out->path, e, "data/%u-%u%s/" TABLE, pictures,
+                             tests, names[of]));
 done:
     close_part(&train);
     close_part(&test);

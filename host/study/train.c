@@ -57,7 +57,10 @@ static vitcl_status find_paths(paths *p, const vt_experiment *e,
     vitcl_status st;
 
     VT_TRY(vt_study_path(p->folder, e, "runs/%s", r->id));
-    VT_TRY(vt_study_path(p->from, e, "runs/%s", from ? from->id : ""));
+    if (r->model)
+        snprintf(p->from, sizeof p->from, "%s", e->model.path);
+    else
+        VT_TRY(vt_study_path(p->from, e, "runs/%s", from ? from->id : ""));
     VT_TRY(vt_study_path(p->start, e, "files/%s.start", r->id));
     VT_TRY(vt_study_path(p->config, e, "files/%s.config.json", r->id));
     VT_TRY(vt_study_path(p->settings, e, "files/%s.settings.json", r->id));
@@ -85,7 +88,7 @@ static vitcl_status words_train(command_words *c, paths *p,
 
     snprintf(checkpoint, sizeof checkpoint, "%s/training.safetensors",
              p->folder);
-    put(c, r->from[0] ? "finetune" : "train", NULL);
+    put(c, r->from[0] || r->model ? "finetune" : "train", NULL);
     put(c, "-o", p->folder);
     put(c, "--log", p->log);
     if (e->options.device)
@@ -101,7 +104,7 @@ static vitcl_status words_train(command_words *c, paths *p,
         VT_TRY(vt_study_folder(p->start));
         VT_TRY(r->prepare(p->start, p->from, r));
         put(c, "-m", p->start);
-    } else if (r->from[0]) {
+    } else if (r->from[0] || r->model) {
         put(c, "-m", p->from);
     } else {
         VT_TRY(vt_study_write(p->config, r->config));
@@ -118,6 +121,8 @@ static vitcl_status words_train(command_words *c, paths *p,
         VT_TRY(vt_study_write(p->settings, r->settings));
         put(c, "--settings", p->settings);
     }
+    if (r->freeze)
+        put(c, "--freeze", r->freeze);
     if (r->augment)
         put(c, "--augment", r->augment);
     if (r->objective)
@@ -136,7 +141,7 @@ static void words_score(command_words *c, const paths *p,
     const vt_run *r = j->run;
 
     put(c, j->stage == SCORE ? "eval" : "fewshot", NULL);
-    put(c, "-m", p->folder);
+    put(c, "-m", r->untrained ? p->from : p->folder);
     put(c, "--data", j->data.path);
     put(c, "--json", NULL);
     put_count(c, "--batch", 64);
@@ -269,7 +274,7 @@ done:
 
 static bool needed(const vt_run_job *j)
 {
-    return j->stage == TRAIN ||
+    return (j->stage == TRAIN && !j->run->untrained) ||
            (j->stage == SCORE && j->run->score == VT_SCORE_TEST) ||
            (j->stage == FEWSHOT && j->run->shots[0]);
 }
@@ -328,7 +333,8 @@ vitcl_status vt_run_job_begin(vt_run_job *j, vt_experiment *e,
     if (run->arranged)
         VT_TRY(make_arranged(&j->data, e, run->pictures));
     else
-        VT_TRY(vt_subset_make(&j->data, e, run->pictures, e->tests));
+        VT_TRY(vt_subset_make_part(&j->data, e, run->part, run->pictures,
+                                   e->tests));
     VT_TRY(start_stage(j, e));
 done:
     return st;
