@@ -6,6 +6,7 @@ cmake_minimum_required(VERSION 3.16)
 
 set(may_base)
 set(may_walk base)
+set(may_text base)
 set(may_image base)
 set(may_weights base)
 set(may_ocl base)
