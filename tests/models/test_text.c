@@ -215,3 +215,156 @@ Test(text, goldens)
     free(list);
     vitcl_device_free(d);
 }
+
+/* ---- other precisions and kernels ---- */
+
+/* The same numbers by the kernels for GPUs. */
+static double gpu_off(const char *name, vitcl_precision precision)
+{
+    const vt_plan_options o = {.dev = vt_test_device(),
+                               .device_class = VT_CLASS_GPU,
+                               .precision = precision};
+    golden g = golden_open(name);
+    const int texts = (int)g.texts, context = (int)g.context;
+    float *out = malloc((size_t)g.texts * g.wide * sizeof *out), *rows;
+    vt_plan_options with = o;
+    vt_outputs answer;
+    vt_model *m = NULL;
+    vt_plan *p = NULL;
+    vt_val x, end;
+    int32_t ends[8];
+    char path[512];
+    double worst;
+    int wide;
+
+    snprintf(path, sizeof path, DATA "%s", name);
+    vt_test_class(VT_CLASS_GPU);
+    cr_assert_eq(vt_tower_open(&m, path), VITCL_OK, "%s", vt_message());
+    wide = vt_model_config(m)->width;
+    rows = malloc((size_t)(texts * context * wide) * sizeof *rows);
+    cr_assert_eq(vt_store_new(&with.store, o.dev, vt_model_read_param, m),
+                 VITCL_OK);
+    cr_assert_eq(vt_plan_new(&p, &with), VITCL_OK);
+    x = vt_input(p, "embed", VT_F32, 3, (int[]){texts, context, wide});
+    end = vt_input(p, "end", VT_I32, 1, &texts);
+    vt_tower_build(p, m, x, end, &answer);
+    cr_assert_eq(vt_plan_finish(p), VITCL_OK, "%s", vt_message());
+    for (int i = 0; i < texts; i++) {
+        ends[i] = vt_tower_end(m, g.ids + i * context);
+        cr_assert_eq(vt_tower_rows(rows + i * context * wide, m,
+                                   g.ids + i * context, context),
+                     VITCL_OK, "%s", vt_message());
+    }
+    cr_assert_eq(vt_plan_write(p, x, rows,
+                               (size_t)(texts * context * wide) * sizeof *rows),
+                 VITCL_OK);
+    cr_assert_eq(vt_plan_write(p, end, ends, (size_t)texts * sizeof *ends),
+                 VITCL_OK);
+    cr_assert_eq(vt_plan_run(p, 0), VITCL_OK, "%s", vt_message());
+    cr_assert_eq(
+        vt_plan_read(p, answer.features, out, (size_t)g.texts * g.wide),
+        VITCL_OK);
+    worst = off(out, g.text, (size_t)g.texts * g.wide);
+    vt_plan_free(p);
+    vt_store_free(with.store);
+    vt_model_close(m);
+    golden_close(&g);
+    free(rows);
+    free(out);
+    return worst;
+}
+
+Test(text, gpu)
+{
+    static const char *const names[] = {"hf_clip", "oc_siglip"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cr_expect_lt(gpu_off(names[i], VITCL_F32), 1e-4);
+        cr_expect_lt(gpu_off(names[i], VITCL_F16), 0.01);
+        cr_expect_lt(gpu_off(names[i], VITCL_BF16), 0.05);
+    }
+}
+
+/* int8 rounds each row of these narrow layers to 255 steps. */
+Test(text, precisions)
+{
+    static const char *const names[] = {"hf_clip", "hf_siglip"};
+    static const struct {
+        vitcl_precision precision;
+        double bound;
+    } all[] = {{VITCL_BF16, 0.05}, {VITCL_F16, 0.01}, {VITCL_INT8, 0.08}};
+    vitcl_device *d = device_open();
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+            golden g = golden_open(names[i]);
+            float *out = malloc((size_t)g.texts * g.wide * sizeof *out);
+            vitcl_text *t = text_open(d, names[i], g.texts, all[k].precision);
+            const double worst = text_off(&g, t, out);
+
+            cr_expect_lt(worst, all[k].bound, "%s in precision %d: %.2e",
+                         names[i], (int)all[k].precision, worst);
+            cr_expect_gt(worst, 0);
+            vitcl_text_free(t);
+            golden_close(&g);
+            free(out);
+        }
+    vitcl_device_free(d);
+}
+
+/* ---- what callers do wrong ---- */
+
+#define REFUSED(status, part, call)                                            \
+    do {                                                                       \
+        cr_expect_eq((call), (status), "%s", #call);                           \
+        cr_expect(strstr(vitcl_last_error(), (part)), "%s: %s", #call,         \
+                  vitcl_last_error());                                         \
+    } while (0)
+
+Test(text, misuse)
+{
+    vitcl_device *d = device_open();
+    vitcl_text *t = text_open(d, "hf_clip", 2, VITCL_F32), *none = NULL;
+    vitcl_text_options o = {.size = sizeof o, .batch = 70000};
+    int32_t ids[22] = {0};
+    float out[24], before[24];
+    char first[65], second[65];
+
+    memset(out, 7, sizeof out);
+    memcpy(before, out, sizeof out);
+    ids[21] = 41;
+    REFUSED(VITCL_EINVAL,
+            "token 10 of a text is 41; the vocabulary has the "
+            "numbers 0 to 40",
+            vitcl_text_embed_tokens(out, t, ids, 2));
+    ids[21] = -1;
+    REFUSED(VITCL_EINVAL, "is -1", vitcl_text_embed_tokens(out, t, ids, 2));
+    ids[21] = INT32_MIN;
+    REFUSED(VITCL_EINVAL, "is -2147", vitcl_text_embed_tokens(out, t, ids, 2));
+    cr_expect_eq(memcmp(out, before, sizeof out), 0, "no answer");
+    cr_expect_eq(vitcl_text_embed_tokens(out, t, ids, 0), VITCL_OK);
+    cr_expect_eq(memcmp(out, before, sizeof out), 0, "no texts");
+    ids[21] = 40;
+    cr_expect_eq(vitcl_text_embed_tokens(out, t, ids, 2), VITCL_OK);
+    REFUSED(VITCL_EINVAL, "ids is NULL",
+            vitcl_text_embed_tokens(out, t, NULL, 1));
+    REFUSED(VITCL_EINVAL, "batch of 70000",
+            vitcl_text_new(&none, d, DATA "hf_clip", &o));
+    o.batch = 1, o.precision = (vitcl_precision)99;
+    REFUSED(VITCL_EINVAL, "precision", vitcl_text_new(&none, d, DATA, &o));
+    REFUSED(VITCL_EUNSUPPORTED, "no text tower",
+            vitcl_text_new(&none, d, VT_DATA "/models/timm_vit", NULL));
+    REFUSED(VITCL_EUNSUPPORTED, "text tower",
+            vitcl_text_new(&none, d, VT_DATA "/models/hf_clip", NULL));
+    REFUSED(VITCL_EUNSUPPORTED, "text tower",
+            vitcl_text_new(&none, d, "/no/such", NULL));
+    cr_expect_null(none);
+    cr_assert_eq(vitcl_text_identity(first, t), VITCL_OK);
+    vitcl_text_free(t);
+    t = text_open(d, "hf_clip_end", 1, VITCL_F32);
+    cr_assert_eq(vitcl_text_identity(second, t), VITCL_OK);
+    cr_expect_str_neq(first, second);
+    vitcl_text_free(t);
+    vitcl_text_free(NULL);
+    vitcl_device_free(d);
+}
