@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""check_tokenizers.py - compares token ids with those of other libraries.
+
+    tools/check_tokenizers.py build/tests/tokens WORK [CASE...]
+
+By hand, with transformers, tokenizers, sentencepiece, open_clip and ftfy. Makes
+folders of tokenizers in WORK, with CLIP's vocabulary of open_clip's package and
+with others that it trains on texts of this machine, and gives each 100,000 lines
+in many scripts. Prints, for each case, how many lines differ, the first ones,
+and fails where more differ than may.
+"""
+import glob
+import gzip
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+LINES = 100000
+RANDOM = 10000
+CONTEXT = 77
+BLOCKS = ["Latin 41 7a", "Latin1 a1 17f", "Greek 370 3ff", "Cyrillic 400 4ff",
+          "Hebrew 591 5f4", "Arabic 600 6ff", "Devanagari 900 97f",
+          "Thai e01 e5b", "Georgian 10a0 10ff", "Hangul ac00 d7a3",
+          "Jamo 1100 11ff", "Kana 3041 30ff", "Han 4e00 9fff",
+          "Vietnamese 1ea0 1ef9", "Greek+ 1f00 1fff", "Ethiopic 1200 137c",
+          "Cherokee 13a0 13f4", "Khmer 1780 17f9", "Emoji 1f300 1f64f",
+          "Emoji+ 1f900 1f9ff", "Symbols 2190 27bf", "Letterlike 2100 218f",
+          "Wide ff01 ffee", "Ligatures fb00 fb4f", "Maths 1d400 1d7ff",
+          "Marks 300 36f", "Punctuation 2000 206f", "Deseret 10400 1044f"]
+SPICE = ["can't", "I'LL", "it's", "<|endoftext|>", "</s>", "<unk>", "&amp;",
+         "&lt;b&gt;", "&eacute;t&eacute;", "&#39;", "https://example.org/a?b=c&d=1#e",
+         "1,234.56", "12/31/1999", "+49 (0)30 123", "foo_bar-baz", "\u200d",
+         "👩‍👩‍👧", "🇩🇪", "é", "e\u0301", "İstanbul", "ΟΔΥΣΣΕΥΣ", "Σ", "ﬁre", "\t",
+         "  ", "\u00a0", "\u3000", "\u0007", "\x1b[31mred\x1b[0m", "\u2028",
+         "\ufeff", "\x1c", "\x85", "\x00", "“quoted”", "naïve", "ß", "\u2581a",
+         "...", "!!!", "①②", "½", "x²", "٣٤٥", "\r"]
+
+
+def words_of(rng, block):
+    low, high = (int(h, 16) for h in block.split()[1:])
+    return "".join(chr(rng.randint(low, high)) for _ in range(rng.randint(1, 9)))
+
+
+def natural_lines(rng):
+    files = (glob.glob("/usr/share/common-licenses/*")
+             + glob.glob("/usr/share/doc/*/copyright")
+             + glob.glob("/usr/share/perl/*/pod/*.pod")
+             + glob.glob("/usr/lib/python3*/*.py"))
+    lines = set()
+    for name in sorted(set(map(os.path.realpath, files))):
+        for line in pathlib.Path(name).read_bytes().split(b"\n"):
+            try:
+                text = line.decode().rstrip("\r")
+            except UnicodeDecodeError:
+                continue
+            if text.strip():
+                lines.add(text[:400])
+    lines = sorted(lines)
+    rng.shuffle(lines)
+    return lines
+
+
+def all_lines():
+    """The lines, and how many of them are natural: the first ones."""
+    rng = random.Random(1)
+    lines = natural_lines(rng)[:LINES // 2]
+    natural = len(lines)
+    while len(lines) < LINES - RANDOM:
+        parts = [rng.choice(SPICE) if rng.random() < 0.3
+                 else words_of(rng, rng.choice(BLOCKS))
+                 for _ in range(rng.randint(0, 12))]
+        lines.append(rng.choice(["", " ", " "]).join(parts))
+    while len(lines) < LINES:
+        lines.append("".join(
+            chr(c) for c in (rng.randrange(rng.choice([128, 0x800, 0x10000, 0x110000]))
+                             for _ in range(rng.randint(0, 40)))
+            if not 0xd800 <= c < 0xe000 and c != 10))
+    return [line.replace("\n", " ") for line in lines], natural
+
+
+def ids_of(program, folder, lines, context, lower=False):
+    run = subprocess.run([program, str(folder), str(context)] + ["lower"] * lower,
+                         input="\n".join(lines).encode() + b"\n",
+                         stdout=subprocess.PIPE, check=True)
+    return [[int(i) for i in line.split()] for line in run.stdout.decode().splitlines()]
+
+
+def write(folder, name, value):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(value if isinstance(value, str)
+                               else json.dumps(value, ensure_ascii=False))
+
+
+def clip_files():
+    import open_clip.tokenizer as o
+    text = gzip.open(o.default_bpe()).read().decode().split("\n")
+    tokenizer = o.SimpleTokenizer()
+    vocab = dict(tokenizer.encoder)
+    vocab["<|startoftext|>"] = vocab.pop("<start_of_text>")
+    vocab["<|endoftext|>"] = vocab.pop("<end_of_text>")
+    merges = text[1:49152 - 256 - 2 + 1]
+    return vocab, "#version: 0.2\n" + "\n".join(merges) + "\n", o.default_bpe()
+
+
+CLIP_CONFIG = {"tokenizer_class": "CLIPTokenizer", "bos_token": "<|startoftext|>",
+               "eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>",
+               "unk_token": "<|endoftext|>", "model_max_length": 77,
+               "do_lower_case": True, "errors": "replace"}
+
+
+def hf_ids(folder, lines, context):
+    from transformers import AutoTokenizer
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    out = []
+    for at in range(0, len(lines), 1000):
+        out += tokenizer(lines[at:at + 1000], padding="max_length", truncation=True,
+                         max_length=context)["input_ids"]
+    return out
+
+
+def open_clip_ids(folder, lines, context):
+    import open_clip
+    tokenizer = open_clip.get_tokenizer(f"local-dir:{folder}")
+    out = []
+    for at in range(0, len(lines), 1000):
+        out += tokenizer(lines[at:at + 1000], context_length=context).tolist()
+    return out
+
+
+def case_clip_vocab(work):
+    vocab, merges, _ = clip_files()
+    write(work, "vocab.json", vocab)
+    write(work, "merges.txt", merges)
+    write(work, "tokenizer_config.json", CLIP_CONFIG)
+    write(work, "config.json", {"model_type": "clip"})
+    return hf_ids, 0
+
+
+def case_clip_json(work):
+    from transformers import CLIPTokenizer
+    vocab, merges, _ = clip_files()
+    pairs = [tuple(m.split(" ")) for m in merges.split("\n")[1:-1]]
+    CLIPTokenizer(vocab=vocab, merges=pairs, model_max_length=77).save_pretrained(work)
+    write(work, "config.json", {"model_type": "clip"})
+    return hf_ids, 0
+
+
+def case_open_clip(work):
+    write(work, "open_clip_config.json", {"model_cfg": {"text_cfg": {"context_length": 77}}})
+    pathlib.Path(work / "bpe_simple_vocab_16e6.txt.gz").write_bytes(
+        pathlib.Path(clip_files()[2]).read_bytes())
+    return open_clip_ids, 0.01
+
+
+def case_open_clip_json(work):
+    case_clip_json(work)
+    write(work, "open_clip_config.json", {"model_cfg": {"text_cfg": {"context_length": 77}}})
+    return open_clip_ids, 0.01
+
+
+def main():
+    program, work = sys.argv[1], pathlib.Path(sys.argv[2])
+    cases = {name[5:]: f for name, f in globals().items() if name.startswith("case_")}
+    lines, natural = all_lines()
+    failed = False
+    for name in sys.argv[3:] or cases:
+        folder = work / name
+        folder.mkdir(parents=True, exist_ok=True)
+        arbiter, may = cases[name](folder)
+        print(f"{name}: ", end="", flush=True)
+        ours = ids_of(program, folder, lines, CONTEXT)
+        theirs = arbiter(folder, lines, CONTEXT)
+        wrong = [i for i in range(len(lines)) if ours[i] != theirs[i]]
+        of_natural = sum(i < natural for i in wrong)
+        bad = of_natural > may * natural or may == 0 and len(wrong) > 0
+        failed |= bad
+        print(f"{len(wrong)} of {len(lines)} lines differ, {of_natural} of {natural} "
+              f"natural ones{': TOO MANY' if bad else ''}")
+        for i in wrong[:int(os.environ.get("SHOW", 5))]:
+            at = next(k for k in range(CONTEXT) if ours[i][k] != theirs[i][k])
+            print(f"  {lines[i]!r}\n    at {at}: {ours[i][at:at + 8]} and {theirs[i][at:at + 8]}")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
