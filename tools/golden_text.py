@@ -161,9 +161,68 @@ def open_clip(name, i):
     expect(name, ids, x, text, image, out)
 
 
-names = ["hf_clip", "hf_clip_end", "hf_clip_bare", "hf_siglip", *OPEN_CLIP]
+TEXTS = ["a dog on a beach", "Ein rotes Auto, 3 km/h!", "", "  two \n lines ", "a photo of a very long name that is cut at the end of the context"]
+LABELS = ["cat", "dog", "red car"]
+PROMPTS = ["a photo of a {}.", "{}", "{} beside {}"]
+
+
+def vocabulary(d):
+    """A vocabulary of bytes and a few merges, as CLIP's."""
+    from tokenizers import models, Tokenizer
+    from transformers import CLIPTokenizerFast
+    from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+    letters = list(bytes_to_unicode().values())
+    words = {w: i for i, w in enumerate(letters + [c + "</w>" for c in letters])}
+    merges = ["p h", "ph o", "pho t", "phot o</w>", "o f</w>", "c a", "ca t</w>", "d o", "do g</w>", "b e", "be a", "bea c", "beac h</w>", "r e", "re d</w>", "ca r</w>", "o n</w>", "t h", "th e</w>"]
+    for m in merges:
+        words.setdefault(m.replace(" ", ""), len(words))
+    for w in ("<|startoftext|>", "<|endoftext|>"):
+        words[w] = len(words)
+    json.dump(words, open(os.path.join(d, "vocab.json"), "w"), ensure_ascii=False)
+    open(os.path.join(d, "merges.txt"), "w").write("#version: 0.2\n" + "\n".join(merges) + "\n")
+    t = CLIPTokenizerFast.from_pretrained(d, model_max_length=T)
+    assert len(t) == len(words), (len(t), len(words))
+    t.save_pretrained(d)
+    for f in ("vocab.json", "merges.txt"):
+        os.remove(os.path.join(d, f))
+    return t
+
+
+def words(name, i):
+    """Texts instead of tokens, and labels by several prompts."""
+    import transformers as tf
+    from open_clip import build_zero_shot_classifier
+
+    d = folder(name)
+    t = vocabulary(d)
+    both = dict(hidden_size=D, num_hidden_layers=L, num_attention_heads=H, intermediate_size=3 * D)
+    m = tf.CLIPModel(tf.CLIPConfig(text_config=dict(**both, vocab_size=len(t), max_position_embeddings=T, bos_token_id=len(t) - 2, eos_token_id=2),
+                                   vision_config=dict(**both, image_size=S, patch_size=P), projection_dim=F))
+    refill(m, i)
+
+    def ids(x):
+        return t(x, padding="max_length", truncation=True, max_length=T, return_tensors="pt")["input_ids"]
+
+    def embed(x):
+        v = m.get_text_features(input_ids=x)
+        return getattr(v, "pooler_output", v)
+
+    class Clip(torch.nn.Module):
+        def encode_text(self, x, normalize):
+            return torch.nn.functional.normalize(embed(x), dim=-1)
+
+    templates = [lambda c, p=p: p.replace("{}", c) for p in PROMPTS]
+    labels = build_zero_shot_classifier(Clip(), ids, LABELS, templates, num_classes_per_batch=2, device="cpu")
+    m.save_pretrained(d)
+    halve(os.path.join(d, "model.safetensors"))
+    save_file({"ids": ids(TEXTS).int(), "text_embeds": embed(ids(TEXTS)).contiguous(), "labels": labels.T.contiguous()}, os.path.join(d, "expected.safetensors"))
+    print(f"{name:24} {sum(os.path.getsize(os.path.join(d, f)) for f in os.listdir(d)):6} bytes")
+
+
+names = ["hf_clip", "hf_clip_end", "hf_clip_bare", "hf_siglip", *OPEN_CLIP, "hf_words"]
 tiny_timm()
 for i, name in enumerate(names):
     if len(sys.argv) > 2 and name not in sys.argv[2:]:
         continue
-    (hf if name.startswith("hf_") else open_clip)(name, i)
+    (words if name == "hf_words" else hf if name.startswith("hf_") else open_clip)(name, i)

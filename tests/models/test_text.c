@@ -312,6 +312,123 @@ Test(text, precisions)
     vitcl_device_free(d);
 }
 
+/* ---- words ---- */
+
+static const char *const texts[] = {
+    "a dog on a beach", "Ein rotes Auto, 3 km/h!", "", "  two \n lines ",
+    "a photo of a very long name that is cut at the end of the context"};
+static const char *const labels[] = {"cat", "dog", "red car"};
+static const char *const prompts[] = {"a photo of a {}.", "{}", "{} beside {}",
+                                      NULL};
+enum { TEXTS = 5, LABELS = 3, CONTEXT = 11, WIDE = 12 };
+
+/* Against transformers' tokenizer and tower, and open_clip's
+ * build_zero_shot_classifier(). */
+Test(text, words)
+{
+    static const uint32_t batches[] = {1, 4, 32};
+    golden g = golden_open("hf_words");
+    const vt_tensor *tensor;
+    float *want = read_one(g.all, "labels", &tensor);
+    float out[TEXTS * WIDE], mean[LABELS * WIDE];
+    vitcl_device *d = device_open();
+
+    cr_assert(g.texts == TEXTS && g.context == CONTEXT && g.wide == WIDE);
+    cr_assert_eq(tensor->count, LABELS * WIDE);
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        vitcl_text *t = text_open(d, "hf_words", batches[i], VITCL_F32);
+
+        for (uint32_t k = 0; k < TEXTS; k++) {
+            int32_t ids[CONTEXT];
+            uint32_t count = 0;
+
+            cr_assert_eq(vitcl_text_tokens(ids, &count, t, texts[k]), VITCL_OK,
+                         "%s", vitcl_last_error());
+            cr_expect_eq(memcmp(ids, g.ids + k * CONTEXT, sizeof ids), 0,
+                         "\"%s\"", texts[k]);
+            cr_expect_eq(count, k == 2 ? 2 : k == 0 ? 7 : count);
+        }
+        cr_assert_eq(vitcl_text_embed(out, t, texts, TEXTS), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_expect_lt(off(out, g.text, TEXTS * WIDE), 1e-4);
+        cr_assert_eq(
+            vitcl_text_labels(mean, t, labels, LABELS, prompts, NULL, NULL),
+            VITCL_OK, "%s", vitcl_last_error());
+        cr_expect_lt(off(mean, want, LABELS * WIDE), 1e-4);
+        vitcl_text_free(t);
+    }
+    vitcl_device_free(d);
+    golden_close(&g);
+    free(want);
+}
+
+/* Without prompts, a label is its own: the unit vector of the text. */
+Test(text, plain_labels)
+{
+    static const char *const none[] = {NULL};
+    vitcl_device *d = device_open();
+    vitcl_text *t = text_open(d, "hf_words", 2, VITCL_F32);
+    float out[LABELS * WIDE], mean[LABELS * WIDE], again[LABELS * WIDE];
+
+    cr_assert_eq(vitcl_text_embed(out, t, labels, LABELS), VITCL_OK);
+    cr_assert_eq(vitcl_text_labels(mean, t, labels, LABELS, NULL, NULL, NULL),
+                 VITCL_OK);
+    cr_assert_eq(vitcl_text_labels(again, t, labels, LABELS, none, NULL, NULL),
+                 VITCL_OK);
+    cr_expect_eq(memcmp(mean, again, sizeof mean), 0);
+    for (int i = 0; i < LABELS; i++) {
+        const float *x = mean + i * WIDE;
+        double length = 0;
+
+        for (int k = 0; k < WIDE; k++)
+            length += (double)x[k] * (double)x[k];
+        cr_expect_float_eq(length, 1, 1e-6);
+        cr_expect_float_eq((double)dot(x, out + i * WIDE, WIDE), 1, 1e-6);
+    }
+    vitcl_text_free(t);
+    vitcl_device_free(d);
+}
+
+typedef struct seen {
+    vitcl_text *text;
+    vitcl_status inside;
+    uint64_t done, total;
+    int calls, stop;
+} seen;
+
+/* Calls the text that is in use. */
+static int watch(void *context, uint64_t done, uint64_t total)
+{
+    seen *s = context;
+    float out[WIDE];
+
+    cr_expect_geq(done, s->done);
+    s->done = done, s->total = total, s->calls++;
+    s->inside = vitcl_text_embed(out, s->text, labels, 1);
+    return s->stop;
+}
+
+Test(text, progress)
+{
+    vitcl_device *d = device_open();
+    vitcl_text *t = text_open(d, "hf_words", 2, VITCL_F32);
+    seen s = {.text = t};
+    float mean[LABELS * WIDE] = {0}, before[LABELS * WIDE] = {0};
+
+    cr_assert_eq(vitcl_text_labels(mean, t, labels, LABELS, prompts, watch, &s),
+                 VITCL_OK);
+    cr_expect_eq(s.inside, VITCL_EBUSY);
+    cr_expect(s.done == LABELS && s.total == LABELS && s.calls == 5);
+    s = (seen){.text = t, .stop = 1};
+    memset(mean, 0, sizeof mean);
+    cr_expect_eq(vitcl_text_labels(mean, t, labels, LABELS, prompts, watch, &s),
+                 VITCL_ESTOPPED);
+    cr_expect_eq(s.calls, 1);
+    cr_expect_eq(memcmp(mean, before, sizeof mean), 0);
+    vitcl_text_free(t);
+    vitcl_device_free(d);
+}
+
 /* ---- what callers do wrong ---- */
 
 #define REFUSED(status, part, call)                                            \
@@ -366,5 +483,38 @@ Test(text, misuse)
     cr_expect_str_neq(first, second);
     vitcl_text_free(t);
     vitcl_text_free(NULL);
+    vitcl_device_free(d);
+}
+
+Test(text, wrong_words)
+{
+    static const char *const broken[] = {"a dog", "\xff"};
+    static const char *const missing[] = {"a dog", NULL};
+    static const char *const bare[] = {"{}", "a photo", NULL};
+    vitcl_device *d = device_open();
+    vitcl_text *t = text_open(d, "hf_words", 2, VITCL_F32);
+    vitcl_text *untold = text_open(d, "hf_clip", 1, VITCL_F32);
+    int32_t ids[CONTEXT] = {7};
+    float out[2 * WIDE] = {7};
+    uint32_t n = 7;
+
+    REFUSED(VITCL_ECORRUPT, "UTF-8", vitcl_text_tokens(ids, &n, t, broken[1]));
+    cr_expect(ids[0] == 7 && n == 7);
+    REFUSED(VITCL_ECORRUPT, "UTF-8", vitcl_text_embed(out, t, broken, 2));
+    REFUSED(VITCL_ECORRUPT, "UTF-8",
+            vitcl_text_labels(out, t, broken, 2, NULL, NULL, NULL));
+    cr_expect_eq(out[0], 7);
+    REFUSED(VITCL_EINVAL, "text 1 is NULL",
+            vitcl_text_embed(out, t, missing, 2));
+    REFUSED(VITCL_EINVAL, "\"a photo\" has no {}",
+            vitcl_text_labels(out, t, labels, 2, bare, NULL, NULL));
+    cr_expect_eq(vitcl_text_embed(out, t, labels, 0), VITCL_OK);
+    cr_expect_eq(out[0], 7);
+    /* a tower without its tokenizer takes tokens */
+    cr_expect_neq(vitcl_text_embed(out, untold, labels, 1), VITCL_OK);
+    cr_expect(vitcl_last_error()[0]);
+    cr_expect_neq(vitcl_text_tokens(ids, &n, untold, labels[0]), VITCL_OK);
+    vitcl_text_free(untold);
+    vitcl_text_free(t);
     vitcl_device_free(d);
 }
