@@ -5,7 +5,8 @@
 #define VT_API_TEXT_H
 #include "api/handles.h"
 #include "text/text.h"
-#include "vitcl_text.h"
+
+#include <vitcl_text.h>
 
 struct vitcl_text {
     vt_dev *dev;

@@ -16,9 +16,9 @@
  *   - the projection has no bias in CLIP, and a bias in SigLIP
  *   - logit_scale is stored as its logarithm, logit_bias as it is
  *
- * The table has a row for each of up to 256,000 kinds of tokens, of which a text
- * needs a few. So the host reads the rows from the file, checks the numbers and
- * adds the positions; a plan begins behind that.
+ * The table has a row for each of up to 256,000 kinds of tokens, and a text
+ * needs a few of them. So the host reads the rows from the file, checks the
+ * numbers and adds the positions; a plan begins behind that.
  */
 #include "models/tower.h"
 #include "models/config.h"
@@ -27,7 +27,6 @@
 #include "models/vit.h"
 
 #include "base/memory.h"
-#include "weights/sidecar.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
  * tower_config.c - which files a text tower is in, and Hugging Face's
  * config.json of it.
  *
- * A folder may have the same towers for two libraries. HF's config is used if it
- * is of a model with a text tower; else open_clip's, as beside timm's config of
- * a picture tower.
+ * A folder may have the same towers for two libraries. HF's config is used if
+ * it is of a model with a text tower; else open_clip's, as beside timm's config
+ * of a picture tower.
  */
 #include "models/config.h"
 #include "models/model_private.h"

@@ -1,7 +1,7 @@
 /*
- * test_text.c - both towers of models of pictures and texts against transformers
- * and open_clip: tests/data/text, made by tools/golden_text.py. The towers are
- * opened alone, each from the same folder.
+ * test_text.c - both towers of models of pictures and texts against
+ * transformers and open_clip: tests/data/text, made by tools/golden_text.py.
+ * The towers are opened alone, each from the same folder.
  */
 #include "support/device.h"
 #include "support/golden.h"

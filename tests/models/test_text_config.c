@@ -1,7 +1,7 @@
 /*
- * test_text_config.c - configs of text towers, and those of open_clip's folders:
- * values that mean another model are refused by name, and so is damage. The
- * config of a golden is changed in one place.
+ * test_text_config.c - configs of text towers, and those of open_clip's
+ * folders: values that mean another model are refused by name, and so is
+ * damage. The config of a golden is changed in one place.
  */
 #include "models/model.h"
 #include "support/paths.h"
