@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 torch.set_grad_enabled(False)
 OUT = os.path.join(sys.argv[1], "text")
-D, L, H, S, P, WORDS, T, F = 16, 2, 2, 24, 8, 41, 11, 12
+D, L, H, S, P, WORDS, T, F, LONG = 16, 2, 2, 24, 8, 41, 11, 12, 40
 
 
 def refill(model, seed):
@@ -39,11 +39,11 @@ def refill(model, seed):
     return model.eval()
 
 
-def texts(seed, end, pad):
+def texts(seed, end, pad, T=T):
     """Of several lengths: none at all, one as long as the context."""
     g = torch.Generator().manual_seed(seed)
     ids = torch.full((4, T), pad)
-    for i, n in enumerate((2, 5, T, 8)):
+    for i, n in enumerate((2, T // 2, T, T - 3 if T < 20 else 16)):
         ids[i, : n - 1] = torch.randint(3, WORDS - 3, (n - 1,), generator=g)
         ids[i, n - 1] = end
     return ids
@@ -90,11 +90,14 @@ def hf(name, i):
     elif name == "hf_clip_bare":
         ids = texts(i, end, end)
         m = tf.CLIPTextModel(tf.CLIPTextConfig(**words, eos_token_id=end))
+    elif name == "hf_clip_long":
+        ids = texts(i, end, 0, LONG)
+        m = tf.CLIPTextModelWithProjection(tf.CLIPTextConfig(**{**words, "max_position_embeddings": LONG}, eos_token_id=2, projection_dim=F))
     else:
         ids = texts(i, 1, 1)
         m = tf.SiglipModel(tf.SiglipConfig(text_config=dict(**words, eos_token_id=1, projection_size=D), vision_config=vision))
     refill(m, i)
-    if name == "hf_clip_end":
+    if name in ("hf_clip_end", "hf_clip_long"):
         out = (m(input_ids=ids).text_embeds, None, None)
     elif name == "hf_clip_bare":
         out = (m(input_ids=ids).pooler_output, None, None)
@@ -216,11 +219,12 @@ def words(name, i):
     labels = build_zero_shot_classifier(Clip(), ids, LABELS, templates, num_classes_per_batch=2, device="cpu")
     m.save_pretrained(d)
     halve(os.path.join(d, "model.safetensors"))
+    tf.CLIPImageProcessor(size=dict(shortest_edge=S), crop_size=dict(height=S, width=S)).save_pretrained(d)
     save_file({"ids": ids(TEXTS).int(), "text_embeds": embed(ids(TEXTS)).contiguous(), "labels": labels.T.contiguous()}, os.path.join(d, "expected.safetensors"))
     print(f"{name:24} {sum(os.path.getsize(os.path.join(d, f)) for f in os.listdir(d)):6} bytes")
 
 
-names = ["hf_clip", "hf_clip_end", "hf_clip_bare", "hf_siglip", *OPEN_CLIP, "hf_words"]
+names = ["hf_clip", "hf_clip_end", "hf_clip_bare", "hf_siglip", *OPEN_CLIP, "hf_words", "hf_clip_long"]
 tiny_timm()
 for i, name in enumerate(names):
     if len(sys.argv) > 2 and name not in sys.argv[2:]:

@@ -1,8 +1,11 @@
 /*
- * text.c - public handles of text towers: a plan for a batch of texts, and runs
+ * text.c - public handles of text towers: plans for a batch of texts, and runs
  * of tokens.
  *
- * Fewer texts than the batch still run the whole plan, as with pictures.
+ * Fewer texts than the batch still run the whole plan, as with pictures. Tokens
+ * behind the end of a text change nothing where a mask hides them from those
+ * before. Most texts are short, so there are plans for fewer tokens, each
+ * finished when a batch first needs it. They have the same weights.
  */
 #include "api/text.h"
 
@@ -14,12 +17,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- making ---- */
+/* ---- plans ---- */
 
-static vitcl_status too_large(const vitcl_text *t)
+static vitcl_status too_large(const vitcl_text *t, const vt_plan *p)
 {
     const vitcl_device_info *info = vt_dev_info(t->dev);
-    const vt_plan_memory memory = vt_plan_memory_of(t->plan);
+    const vt_plan_memory memory = vt_plan_memory_of(p);
     const uint64_t weights = vt_model_parameters(t->model) * sizeof(float);
 
     if (memory.segment <= info->max_alloc_bytes &&
@@ -34,31 +37,81 @@ static vitcl_status too_large(const vitcl_text *t)
                    (double)info->max_alloc_bytes / 1e6);
 }
 
-static vitcl_status write_plan(vitcl_text *t, const vitcl_text_options *o)
+static vitcl_status write_plan(vt_text_plan *x, const vitcl_text *t)
 {
-    const vt_config *c = vt_model_config(t->model);
+    const vt_plan_options options = {.dev = t->dev,
+                                     .store = t->store,
+                                     .gemm = t->gemm,
+                                     .precision = t->precision};
     const int batch = (int)t->batch;
     vitcl_status st = VITCL_OK;
-    vt_plan_options options = {.dev = t->dev,
-                               .store = t->store,
-                               .gemm = o->gemm,
-                               .precision = o->precision};
+    vt_plan *p = NULL;
     vt_outputs out;
 
-    if (o->precision == VITCL_HALF)
-        VT_TRY(vt_half_choose(&options.precision, t->dev, o->gemm));
-    VT_TRY(vt_plan_new(&t->plan, &options));
-    t->rows = vt_input(t->plan, "embed", VT_F32, 3,
-                       (int[]){batch, c->context, c->width});
-    t->end = vt_input(t->plan, "end", VT_I32, 1, &batch);
-    vt_tower_build(t->plan, t->model, t->rows, t->end, &out);
-    t->features = out.features;
-    VT_TRY(vt_plan_place(t->plan));
-    VT_TRY(too_large(t));
-    VT_TRY(vt_plan_finish(t->plan));
+    if (x->plan)
+        return VITCL_OK;
+    VT_TRY(vt_plan_new(&p, &options));
+    x->rows = vt_input(p, "embed", VT_F32, 3,
+                       (int[]){batch, x->tokens, (int)t->width});
+    x->end = vt_input(p, "end", VT_I32, 1, &batch);
+    vt_tower_build(p, t->model, x->rows, x->end, &out);
+    x->features = out.features;
+    VT_TRY(vt_plan_place(p));
+    VT_TRY(too_large(t, p));
+    x->plan = p, p = NULL;
+done:
+    vt_plan_free(p);
+    return st;
+}
+
+/* After an error the plan is written anew: it may have been one of memory. */
+static vitcl_status make_ready(vt_text_plan *x, const vitcl_text *t)
+{
+    vitcl_status st = VITCL_OK;
+
+    if (x->ready)
+        return VITCL_OK;
+    VT_TRY(write_plan(x, t));
+    VT_TRY(vt_plan_finish(x->plan));
+    x->ready = true;
+done:
+    if (st != VITCL_OK)
+        vt_plan_free(x->plan), x->plan = NULL;
+    return st;
+}
+
+/* The lengths, and whether the longest fits; the shortest is finished. */
+static vitcl_status make_plans(vitcl_text *t)
+{
+    static const int lengths[VT_TEXT_PLANS] = {16, 32, 0};
+    const bool causal = vt_model_config(t->model)->causal;
+    vt_text_plan *last = &t->plans[VT_TEXT_PLANS - 1];
+    vitcl_status st = VITCL_OK;
+
+    for (int i = 0; i < VT_TEXT_PLANS; i++)
+        t->plans[i].tokens = causal && lengths[i] < (int)t->context
+                                 ? lengths[i]
+                                 : (int)t->context;
+    last->tokens = (int)t->context;
+    VT_TRY(write_plan(last, t));
+    t->features = (size_t)vt_dim(last->plan, last->features, -1);
+    VT_TRY(make_ready(t->plans[0].tokens < last->tokens ? t->plans : last, t));
 done:
     return st;
 }
+
+/* The shortest for texts whose last end is token `end`. */
+static vt_text_plan *plan_of(vitcl_text *t, int end)
+{
+    int i = 0;
+
+    while (i < VT_TEXT_PLANS - 1 &&
+           (t->plans[i].tokens <= end || t->plans[i].tokens >= (int)t->context))
+        i++;
+    return &t->plans[i];
+}
+
+/* ---- making ---- */
 
 /* Tokens can be given without one, so an error is kept until a text is. */
 static void open_tokenizer(vitcl_text *t, const char *path, bool lower)
@@ -76,7 +129,6 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
     vitcl_status st = VITCL_OK;
     vitcl_text *t = NULL;
     vitcl_text_options o;
-    const vt_config *c;
     size_t tokens = 0, numbers = 0;
 
     VT_GIVEN(out);
@@ -93,18 +145,25 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
     t->dev = vt_dev_ref(device->dev);
     t->batch = o.batch ? o.batch : 1;
     VT_TRY(vt_tower_open(&t->model, path));
-    c = vt_model_config(t->model);
+    t->context = (size_t)vt_model_config(t->model)->context;
+    t->width = (size_t)vt_model_config(t->model)->width;
     VT_TRY(vt_store_new(&t->store, t->dev, vt_model_read_param, t->model));
-    if (!vt_mul(&tokens, t->batch, (size_t)c->context) ||
-        !vt_mul(&numbers, tokens, (size_t)c->width))
+    if (!vt_mul(&tokens, t->batch, t->context) ||
+        !vt_mul(&numbers, tokens, t->width))
         VT_TRY(vt_fail(VITCL_ENOMEM, "a batch of %u is too large", t->batch));
     open_tokenizer(t, path, o.lower_case != 0);
-    VT_TRY(write_plan(t, &o));
+    if (o.gemm)
+        VT_TRY(vt_strdup(&t->gemm, o.gemm));
+    t->precision = o.precision;
+    if (o.precision == VITCL_HALF)
+        VT_TRY(vt_half_choose(&t->precision, t->dev, t->gemm));
+    VT_TRY(make_plans(t));
     VT_TRY(VT_NEW(&t->row, numbers));
     VT_TRY(VT_NEW(&t->ids, tokens));
     VT_TRY(VT_NEW(&t->ends, t->batch));
-    vt_log("text %s: %s, %.1f M parameters, %d tokens, ready in %.0f ms", path,
-           c->family, (double)vt_model_parameters(t->model) / 1e6, c->context,
+    vt_log("text %s: %s, %.1f M parameters, %zu tokens, ready in %.0f ms", path,
+           vt_model_config(t->model)->family,
+           (double)vt_model_parameters(t->model) / 1e6, t->context,
            vt_now_ms() - from);
     *out = t, t = NULL;
 done:
@@ -116,11 +175,13 @@ void vitcl_text_free(vitcl_text *text)
 {
     if (!text)
         return;
-    vt_plan_free(text->plan);
+    for (int i = 0; i < VT_TEXT_PLANS; i++)
+        vt_plan_free(text->plans[i].plan);
     vt_store_free(text->store);
     vt_model_close(text->model);
     vt_tokenizer_free(text->tokenizer);
     vt_dev_free(text->dev);
+    free(text->gemm);
     free(text->row);
     free(text->ids);
     free(text->ends);
@@ -142,7 +203,7 @@ vitcl_status vitcl_text_describe(vitcl_text_info *out, const vitcl_text *text)
     info.width = (uint32_t)c->width;
     info.heads = (uint32_t)c->heads;
     info.mlp = (uint32_t)c->mlp;
-    info.features = (uint32_t)vt_dim(text->plan, text->features, -1);
+    info.features = (uint32_t)text->features;
     info.context = (uint32_t)c->context;
     info.vocabulary = (uint32_t)c->vocabulary;
     info.parameters = vt_model_parameters(text->model);
@@ -172,24 +233,30 @@ done:
 vitcl_status vt_text_run(float *out, vitcl_text *t, const int32_t *ids,
                          uint32_t n)
 {
-    const vt_config *c = vt_model_config(t->model);
-    const size_t tokens = (size_t)c->context, wide = (size_t)c->width;
-    const size_t each = (size_t)vt_dim(t->plan, t->features, -1);
     vitcl_status st = VITCL_OK;
+    vt_text_plan *x;
+    size_t tokens;
+    int last = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        VT_TRY(vt_tower_rows(t->row + i * tokens * wide, t->model,
-                             ids + i * tokens, c->context));
-        t->ends[i] = vt_tower_end(t->model, ids + i * tokens);
+        t->ends[i] = vt_tower_end(t->model, ids + i * t->context);
+        last = VT_MAX(last, t->ends[i]);
+        VT_TRY(vt_tower_known(t->model, ids + i * t->context));
     }
-    VT_TRY(vt_plan_write(t->plan, t->rows, t->row,
-                         n * tokens * wide * sizeof *t->row));
-    VT_TRY(vt_plan_write(t->plan, t->end, t->ends, n * sizeof *t->ends));
-    VT_TRY(vt_plan_run(t->plan, 0));
-    VT_TRY(vt_plan_read(t->plan, t->features, out, n * each));
-    if (!vt_all_finite(out, n * each))
+    x = plan_of(t, last);
+    tokens = (size_t)x->tokens;
+    VT_TRY(make_ready(x, t));
+    for (uint32_t i = 0; i < n; i++)
+        VT_TRY(vt_tower_rows(t->row + i * tokens * t->width, t->model,
+                             ids + i * t->context, x->tokens));
+    VT_TRY(vt_plan_write(x->plan, x->rows, t->row,
+                         n * tokens * t->width * sizeof *t->row));
+    VT_TRY(vt_plan_write(x->plan, x->end, t->ends, n * sizeof *t->ends));
+    VT_TRY(vt_plan_run(x->plan, 0));
+    VT_TRY(vt_plan_read(x->plan, x->features, out, n * t->features));
+    if (!vt_all_finite(out, n * t->features))
         st = vt_fail(VITCL_EUNSUPPORTED, "a text's vector is not finite%s",
-                     vt_plan_settings(t->plan)->precision == VITCL_F16
+                     t->precision == VITCL_F16
                          ? " in f16, whose largest number is 65504; use bf16 "
                            "or f32"
                          : "");
@@ -200,14 +267,13 @@ done:
 static vitcl_status embed_tokens(float *out, vitcl_text *t, const int32_t *ids,
                                  uint32_t n)
 {
-    const size_t context = (size_t)vt_model_config(t->model)->context;
-    const size_t each = (size_t)vt_dim(t->plan, t->features, -1);
+    const size_t each = t->features;
     vitcl_status st = VITCL_OK;
     float *made = NULL;
 
     VT_TRY(vt_new(&made, n, each * sizeof *made));
     for (size_t i = 0; i < n; i += t->batch)
-        VT_TRY(vt_text_run(made + i * each, t, ids + i * context,
+        VT_TRY(vt_text_run(made + i * each, t, ids + i * t->context,
                            (uint32_t)VT_MIN(t->batch, n - i)));
     memcpy(out, made, n * each * sizeof *out);
 done:

@@ -8,13 +8,25 @@
 
 #include <vitcl_text.h>
 
+/* For texts of at most so many tokens. */
+typedef struct vt_text_plan {
+    vt_plan *plan; /* NULL: not written */
+    vt_val rows, end, features;
+    int tokens;
+    bool ready; /* finished: it may run */
+} vt_text_plan;
+
+enum { VT_TEXT_PLANS = 3 };
+
 struct vitcl_text {
     vt_dev *dev;
     vt_model *model;
     vt_store *store;
-    vt_plan *plan;
-    vt_val rows, end, features; /* two inputs and the answer */
+    vt_text_plan plans[VT_TEXT_PLANS]; /* the last: the whole context */
+    char *gemm;
+    vitcl_precision precision;
     uint32_t batch;
+    size_t context, width, features;
     vt_tokenizer *tokenizer;       /* NULL: */
     vitcl_status tokenizer_status; /* why there is none */
     char tokenizer_message[512];

@@ -8,23 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-static uint32_t context_of(const vitcl_text *t)
-{
-    return (uint32_t)vt_model_config(t->model)->context;
-}
-
-static size_t features_of(const vitcl_text *t)
-{
-    return (size_t)vt_dim(t->plan, t->features, -1);
-}
-
 vitcl_status vt_text_encode(int32_t *ids, uint32_t *count, const vitcl_text *t,
                             const char *utf8)
 {
     if (!t->tokenizer)
         return vt_fail(t->tokenizer_status, "%s", t->tokenizer_message);
-    return vt_tokenizer_encode(ids, count, t->tokenizer, context_of(t), utf8,
-                               strlen(utf8));
+    return vt_tokenizer_encode(ids, count, t->tokenizer, (uint32_t)t->context,
+                               utf8, strlen(utf8));
 }
 
 vitcl_status vitcl_text_tokens(int32_t *ids, uint32_t *count,
@@ -38,9 +28,9 @@ vitcl_status vitcl_text_tokens(int32_t *ids, uint32_t *count,
     VT_GIVEN(count);
     VT_GIVEN(text);
     VT_GIVEN(utf8);
-    VT_TRY(VT_NEW(&made, context_of(text)));
+    VT_TRY(VT_NEW(&made, text->context));
     VT_TRY(vt_text_encode(made, &n, text, utf8));
-    memcpy(ids, made, context_of(text) * sizeof *ids);
+    memcpy(ids, made, text->context * sizeof *ids);
     *count = n;
 done:
     free(made);
@@ -55,8 +45,7 @@ static vitcl_status run_texts(float *out, vitcl_text *t,
     uint32_t count;
 
     for (uint32_t i = 0; i < n; i++)
-        VT_TRY(vt_text_encode(t->ids + (size_t)i * context_of(t), &count, t,
-                              utf8[i]));
+        VT_TRY(vt_text_encode(t->ids + i * t->context, &count, t, utf8[i]));
     VT_TRY(vt_text_run(out, t, t->ids, n));
 done:
     return st;
@@ -65,7 +54,7 @@ done:
 static vitcl_status embed(float *out, vitcl_text *t, const char *const *utf8,
                           uint32_t n)
 {
-    const size_t each = features_of(t);
+    const size_t each = t->features;
     vitcl_status st = VITCL_OK;
     float *made = NULL;
 
@@ -166,7 +155,7 @@ typedef struct job {
 /* Texts first..first+count-1 of all, which are each label's prompts. */
 static vitcl_status run_some(const job *j, uint64_t first, uint32_t count)
 {
-    const size_t wide = features_of(j->text);
+    const size_t wide = j->text->features;
     vitcl_status st = VITCL_OK;
 
     for (uint32_t i = 0; i < count; i++)
@@ -186,7 +175,7 @@ done:
 static vitcl_status embed_labels(float *out, job *j, vitcl_progress progress,
                                  void *context)
 {
-    const size_t wide = features_of(j->text);
+    const size_t wide = j->text->features;
     const uint64_t all = (uint64_t)j->n * j->each;
     const uint32_t batch = j->text->batch;
     vitcl_status st = VITCL_OK;

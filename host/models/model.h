@@ -219,6 +219,8 @@ void vt_tower_build(vt_plan *p, const vt_model *m, vt_val x, vt_val end,
  * out[tokens * D]. VITCL_EINVAL: a number that is not in the vocabulary. */
 vitcl_status vt_tower_rows(float *out, const vt_model *m, const int32_t *ids,
                            int tokens);
+/* Are all of a text's ids[context] in the vocabulary? Else VITCL_EINVAL. */
+vitcl_status vt_tower_known(const vt_model *m, const int32_t *ids);
 /* Which of a text's ids[context] is its vector. */
 int vt_tower_end(const vt_model *m, const int32_t *ids);
 

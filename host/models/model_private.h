@@ -26,8 +26,6 @@ struct vt_model {
 };
 
 const vt_arch *vt_arch_find(const char *name);
-/* A JSON file of the checkpoint `path`; NULL: it does not exist. */
-vitcl_status vt_config_load(vt_json **out, const char *path, const char *name);
 /* Checks the file against the plan and counts parameters. */
 vitcl_status vt_model_check(vt_model *m);
 /* As vt_preset_read(); false: no preset. */

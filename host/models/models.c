@@ -50,22 +50,6 @@ const vt_arch *vt_arch_find(const char *name)
 
 /* ---- opening ---- */
 
-vitcl_status vt_config_load(vt_json **out, const char *path, const char *name)
-{
-    vitcl_status st;
-    char *file = NULL;
-    vt_file text = {0};
-
-    VT_TRY(vt_sidecar_read(&text, &file, path, name));
-    if (text.data)
-        VT_TRY(
-            vt_json_parse(out, (const char *)text.data, text.size, 32, file));
-done:
-    vt_file_close(&text);
-    free(file);
-    return st;
-}
-
 /* A timm config is complete without a processor file. timm does not open these
  * files, so errors in them do not matter. */
 static bool has_processor(const vt_model *m)
@@ -83,12 +67,12 @@ static vitcl_status load_processor(vt_model *m, const char *path)
     if (!has_processor(m))
         return VITCL_OK;
     m->processor_name = "processor_config.json";
-    VT_TRY(vt_config_load(&m->processor_file, path, m->processor_name));
+    VT_TRY(vt_sidecar_json(&m->processor_file, path, m->processor_name));
     part = vt_json_get(m->processor_file, "image_processor");
     if (!part) {
         vt_json_free(m->processor_file), m->processor_file = NULL;
         m->processor_name = "preprocessor_config.json";
-        VT_TRY(vt_config_load(&m->processor_file, path, m->processor_name));
+        VT_TRY(vt_sidecar_json(&m->processor_file, path, m->processor_name));
         part = m->processor_file;
     }
     m->preprocessor = part;
@@ -293,9 +277,9 @@ static vitcl_status load_config(vt_json **out, const char *path)
     vitcl_status st = VITCL_OK;
     vt_json *own = NULL;
 
-    VT_TRY(vt_config_load(out, path, "config.json"));
+    VT_TRY(vt_sidecar_json(out, path, "config.json"));
     if (!*out)
-        VT_TRY(vt_config_load(&own, path, "open_clip_config.json"));
+        VT_TRY(vt_sidecar_json(&own, path, "open_clip_config.json"));
     if (own)
         VT_TRY(vt_open_clip_picture(out, own, path));
 done:

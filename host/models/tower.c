@@ -20,17 +20,12 @@
  * needs a few of them. So the host reads the rows from the file, checks the
  * numbers and adds the positions; a plan begins behind that.
  */
-#include "models/tower.h"
-#include "models/config.h"
-#include "models/derived.h"
 #include "models/model_private.h"
 #include "models/vit.h"
 
 #include "base/memory.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 /* Of a logit that the mask hides; finite, so that no kernel subtracts two
  * infinities. */
@@ -90,6 +85,24 @@ void vt_tower_build(vt_plan *p, const vt_model *m, vt_val x, vt_val end,
 
 /* ---- tokens ---- */
 
+static vitcl_status known(const vt_model *m, const int32_t *ids, int tokens)
+{
+    const vt_config *c = &m->config;
+
+    for (int t = 0; t < tokens; t++)
+        if (ids[t] < 0 || ids[t] >= c->vocabulary)
+            return vt_fail(VITCL_EINVAL,
+                           "%s: token %d of a text is %d; the vocabulary has "
+                           "the numbers 0 to %d",
+                           m->path, t, ids[t], c->vocabulary - 1);
+    return VITCL_OK;
+}
+
+vitcl_status vt_tower_known(const vt_model *m, const int32_t *ids)
+{
+    return known(m, ids, m->config.context);
+}
+
 vitcl_status vt_tower_rows(float *out, const vt_model *m, const int32_t *ids,
                            int tokens)
 {
@@ -101,12 +114,7 @@ vitcl_status vt_tower_rows(float *out, const vt_model *m, const int32_t *ids,
     if (!table || !m->positions || tokens < 0 || tokens > c->context)
         return vt_fail(VITCL_EINVAL, "%s: %d tokens; a text has %d", m->path,
                        tokens, c->context);
-    for (int t = 0; t < tokens; t++)
-        if (ids[t] < 0 || ids[t] >= c->vocabulary)
-            return vt_fail(VITCL_EINVAL,
-                           "%s: token %d of a text is %d; the vocabulary has "
-                           "the numbers 0 to %d",
-                           m->path, t, ids[t], c->vocabulary - 1);
+    VT_TRY(known(m, ids, tokens));
     for (int t = 0; t < tokens; t++) {
         float *row = out + (size_t)t * wide;
         const float *at = m->positions + (size_t)t * wide;
@@ -146,107 +154,4 @@ int vt_tower_end(const vt_model *m, const int32_t *ids)
         if (ids[t] > ids[end])
             end = t;
     return end;
-}
-
-/* ---- opening ---- */
-
-static const vt_arch towers[] = {
-    {"clip", "CLIP text tower", NULL, NULL, NULL},
-    {"siglip", "SigLIP text tower", NULL, NULL, NULL},
-};
-
-/* What the file has beside what the config says. */
-static vitcl_status read_flags(vt_config *c, const vt_weights *w,
-                               const char *path)
-{
-    vitcl_status st = VITCL_OK;
-    bool head = vt_weight_has(w, "head.weight");
-
-    c->qkv_bias = c->proj_bias = c->fc_bias = true;
-    c->layer_scale = vt_weight_has(w, "blocks.0.ls1.gamma");
-    c->head_bias = vt_weight_has(w, "head.bias");
-    if (!head)
-        c->projection = 0;
-    VT_TRY(vt_check_sizes(c, path));
-    if (c->width / c->heads > 256)
-        st = vt_fail(VITCL_EUNSUPPORTED, "%s: heads are wider than 256", path);
-done:
-    return st;
-}
-
-/* A number that is not finite, or that no model has, is damage. */
-static vitcl_status read_number(float *out, bool *found, const vt_model *m,
-                                const char *name, float most)
-{
-    const vt_weight *t = vt_weights_get(m->weights, name);
-    vitcl_status st = VITCL_OK;
-
-    *found = t != NULL;
-    if (!t)
-        return VITCL_OK;
-    if (t->count != 1)
-        return vt_fail(VITCL_ECORRUPT, "%s: %s is not one number", m->path,
-                       name);
-    VT_TRY(vt_weight_f32(out, m->weights, t));
-    if (!(fabsf(*out) <= most))
-        st = vt_fail(VITCL_ECORRUPT, "%s: %s is %g", m->path, name,
-                     (double)*out);
-done:
-    return st;
-}
-
-static vitcl_status read_logits(vt_model *m)
-{
-    vt_config *c = &m->config;
-    vitcl_status st = VITCL_OK;
-    float scale = 0;
-    bool found;
-
-    VT_TRY(read_number(&scale, &found, m, "logit_scale", 30));
-    if (found)
-        c->logit_scale = expf(scale);
-    VT_TRY(read_number(&c->logit_bias, &found, m, "logit_bias", 1e6f));
-    c->sigmoid |= found;
-done:
-    return st;
-}
-
-static vitcl_status load(vt_model *m, vt_tower_files *f)
-{
-    vt_config *c = &m->config;
-    vitcl_status st;
-
-    VT_TRY(vt_weights_new_text(&m->weights, f->raw));
-    f->raw = NULL; /* they are the weights' */
-    m->type = f->open_clip ? "open_clip" : vt_config_hf(m->json);
-    VT_TRY(f->open_clip ? vt_tower_open_clip(c, m->json, m->weights, m->path)
-                        : vt_tower_hf(c, m->json, m->path));
-    m->arch = &towers[c->sigmoid];
-    snprintf(c->family, sizeof c->family, "%s", m->arch->name);
-    VT_TRY(read_flags(c, m->weights, m->path));
-    VT_TRY(vt_model_check(m));
-    VT_TRY(read_logits(m));
-    VT_TRY(vt_stored_weight(&m->positions, m, "pos_embed",
-                            (uint64_t)c->context * (uint64_t)c->width));
-done:
-    return st;
-}
-
-vitcl_status vt_tower_open(vt_model **out, const char *path)
-{
-    vitcl_status st = VITCL_OK;
-    vt_tower_files f = {0};
-    vt_model *m = NULL;
-
-    VT_TRY(VT_NEW(&m, 1));
-    VT_TRY(vt_strdup(&m->path, path));
-    VT_TRY(vt_tower_find(&f, path));
-    m->json = f.config, f.config = NULL;
-    VT_TRY(load(m, &f));
-    *out = m, m = NULL;
-done:
-    vt_tensors_free(f.raw);
-    vt_json_free(f.config);
-    vt_model_close(m);
-    return st;
 }

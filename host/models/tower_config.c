@@ -60,11 +60,11 @@ vitcl_status vt_tower_find(vt_tower_files *out, const char *path)
     vitcl_status st = VITCL_OK;
     vt_json *hf = NULL;
 
-    VT_TRY(vt_config_load(&hf, path, "config.json"));
+    VT_TRY(vt_sidecar_json(&hf, path, "config.json"));
     VT_TRY(vt_config_names(hf, path));
     out->open_clip = !has_text(hf);
     if (out->open_clip)
-        VT_TRY(vt_config_load(&out->config, path, "open_clip_config.json"));
+        VT_TRY(vt_sidecar_json(&out->config, path, "open_clip_config.json"));
     else
         out->config = hf, hf = NULL;
     if (!out->config)

@@ -216,6 +216,31 @@ Test(text, goldens)
     vitcl_device_free(d);
 }
 
+/* Of 40 tokens; the plan depends on the longest text of a run, and the answers
+ * do not. */
+Test(text, lengths)
+{
+    golden g = golden_open("hf_clip_long");
+    const size_t n = (size_t)g.texts * g.wide;
+    float *out = malloc(n * sizeof *out);
+    vitcl_device *d = device_open();
+    vitcl_text *t = text_open(d, "hf_clip_long", 2, VITCL_F32);
+
+    cr_assert_eq(g.context, 40);
+    for (uint32_t i = 0; i < g.texts; i++)
+        cr_assert_eq(vitcl_text_embed_tokens(out + i * g.wide, t,
+                                             g.ids + i * g.context, 1),
+                     VITCL_OK, "%s", vitcl_last_error());
+    cr_expect_lt(off(out, g.text, n), 1e-4, "%.2e", off(out, g.text, n));
+    cr_expect_lt(text_off(&g, t, out), 1e-4);
+    g.ids[39] = 41; /* behind the end, where no plan looks */
+    cr_expect_eq(vitcl_text_embed_tokens(out, t, g.ids, 1), VITCL_EINVAL);
+    vitcl_text_free(t);
+    vitcl_device_free(d);
+    golden_close(&g);
+    free(out);
+}
+
 /* ---- other precisions and kernels ---- */
 
 /* The same numbers by the kernels for GPUs. */
