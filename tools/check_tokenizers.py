@@ -248,6 +248,38 @@ def case_t5_json(work):
     return hf_ids, 0
 
 
+def case_large(work):
+    """As many pieces and merges as Gemma's, made up: how long does opening take?"""
+    rng = random.Random(3)
+    pieces = ["<pad>", "<eos>", "<bos>", "<unk>"] + [f"<0x{i:02X}>" for i in range(256)]
+    pieces += sorted({"\u2581"} | {chr(c) for b in BLOCKS for c in range(
+        *(int(h, 16) for h in b.split()[1:])) if unicodedata.category(chr(c)) != "Cn"})
+    known, merges = set(pieces), []
+    base = pieces[260:]
+    while len(pieces) < 256000:
+        a, b = rng.choice(base), rng.choice(base)
+        if len(a + b) <= 12 and a + b not in known:
+            known.add(a + b)
+            pieces.append(a + b)
+            base.append(a + b)
+            merges += [(w[:k], w[k:]) for w in [a + b] for k in range(1, len(w))
+                       if w[:k] in known and w[k:] in known]
+    write(work, "tokenizer.json", {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [
+            {"id": i, "content": pieces[i], "single_word": False, "lstrip": False,
+             "rstrip": False, "normalized": False, "special": True} for i in range(4)],
+        "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+        "pre_tokenizer": None, "decoder": None, "post_processor": None,
+        "model": {"type": "BPE", "dropout": None, "unk_token": "<unk>",
+                  "continuing_subword_prefix": None, "end_of_word_suffix": None,
+                  "fuse_unk": True, "byte_fallback": True, "ignore_merges": False,
+                  "vocab": {p: i for i, p in enumerate(pieces)}, "merges": merges}})
+    write(work, "tokenizer_config.json", {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "eos_token": "<eos>", "pad_token": "<pad>", "unk_token": "<unk>"})
+    return hf_ids, 0
+
+
 def open_clip_of(case):
     def make(work):
         case(work)

@@ -144,7 +144,7 @@ static void find_special(vt_tokenizer *t)
     }
     if (t->simple || (clip && t->before_count + t->after_count == 0))
         set_template(t, t->begin, t->end);
-    else if (!t->siglip && !s->clip && (s->add_begin >= 0 || s->add_end >= 0))
+    else if (spm && !t->siglip && (s->add_begin >= 0 || s->add_end >= 0))
         set_template(t, s->add_begin == 1 ? t->begin : -1,
                      s->add_end == 1 ? t->end : -1);
     else if (spm)
