@@ -163,6 +163,8 @@ static vitcl_status encode_piece(job *j, const char *s, size_t n)
 
     j->piece.n = 0;
     VT_TRY(vt_chars_add(&j->piece, s, n));
+    if (t->lower_pieces)
+        VT_TRY(vt_chars_lower(&j->piece, false));
     for (size_t i = 0; i < t->normalizer_count; i++)
         VT_TRY(vt_normalize(&j->piece, &t->normalizers[i], &t->map));
     VT_TRY(part(j, j->piece.s, j->piece.n, &t->added.normal, encode_words));
@@ -205,6 +207,8 @@ static vitcl_status encode_text(job *j, vt_chars *c)
     if (t->lower)
         VT_TRY(vt_chars_lower(c, true));
     VT_TRY(vt_clean(c, t->clean));
+    if (t->lower_pieces && t->model == VT_MODEL_SPM)
+        VT_TRY(vt_chars_lower(c, false));
     if (t->simple)
         VT_TRY(encode_simple(j, c->s, c->n));
     else if (t->siglip) {

@@ -281,7 +281,6 @@ vitcl_status vt_read_vocab_json(vt_tokenizer *t, const char *folder,
     vt_file file = {0}, lines = {0};
     char *merges = NULL;
     vitcl_status st = VITCL_OK;
-    const vt_token_settings *s = &t->settings;
 
     VT_TRY(vt_format(&merges, "%s/merges.txt", folder));
     VT_TRY(vt_file_read(&file, path, FILE_MAX));
@@ -293,8 +292,9 @@ vitcl_status vt_read_vocab_json(vt_tokenizer *t, const char *folder,
     t->bpe = (vt_bpe){.vocab = &t->vocab};
     VT_TRY(vt_strdup(&t->bpe.suffix, "</w>"));
     VT_TRY(read_merge_lines(t, (const char *)lines.data, lines.size, merges));
-    t->bpe.unknown = vt_token_id(t, s->unknown ? s->unknown : "<|endoftext|>");
+    t->bpe.unknown = -1;
     t->model = VT_MODEL_BPE;
+    t->named = true;
     VT_TRY(vt_steps_clip(t));
 done:
     free(merges);

@@ -152,8 +152,8 @@ static vitcl_status read_config(vt_tokenizer *t, const char *folder)
 
     VT_TRY(load(&root, &path, folder, "config.json"));
     vt_json_string(&type, vt_json_get(root, "model_type"));
-    t->lower |= strcmp(type, "siglip2") == 0 ||
-                is_class(&t->settings, "Siglip2Tokenizer");
+    t->lower_pieces = strcmp(type, "siglip2") == 0 ||
+                      is_class(&t->settings, "Siglip2Tokenizer");
 done:
     vt_json_free(root);
     free(path);

@@ -70,12 +70,22 @@ static sort sort_of(size_t *length, const char *s, size_t n)
                                 : OTHER;
 }
 
+/* The same in CLIP's pattern. simple: open_clip ignores case in it, and by that
+ * U+0345, whose capital letter is a letter, is in none of the sets. */
+static sort clip_sort(size_t *length, const char *s, size_t n, bool simple)
+{
+    const sort what = sort_of(length, s, n);
+
+    return simple && *length == 2 && memcmp(s, "\xcd\x85", 2) == 0 ? SPACE
+                                                                   : what;
+}
+
 /* The bytes of the characters of one sort that s begins with. */
-static size_t run(const char *s, size_t n, sort what)
+static size_t run(const char *s, size_t n, sort what, bool simple)
 {
     size_t at = 0, length;
 
-    while (sort_of(&length, s + at, n - at) == what)
+    while (clip_sort(&length, s + at, n - at, simple) == what)
         at += length;
     return at;
 }
@@ -134,14 +144,14 @@ static vitcl_status split_clip(vt_words *to, const char *s, size_t n,
     vitcl_status st = VITCL_OK;
 
     for (size_t at = 0, size; at < n; at += size) {
-        const sort what = sort_of(&size, s + at, n - at);
+        const sort what = clip_sort(&size, s + at, n - at, simple);
         const size_t one = size;
 
         if (what == SPACE)
             continue;
         if ((size = special(s + at, n - at, simple)) == 0 &&
             (size = contraction(s + at, n - at, simple)) == 0)
-            size = what == NUMBER ? one : run(s + at, n - at, what);
+            size = what == NUMBER ? one : run(s + at, n - at, what, simple);
         VT_TRY(add_word(to, s + at, size));
     }
 done:
@@ -160,7 +170,7 @@ static size_t gpt2_word(const char *s, size_t n)
     blank = s[0] == ' ';
     what = sort_of(&length, s + blank, n - blank);
     if (what != SPACE && what != END)
-        return blank + run(s + blank, n - blank, what);
+        return blank + run(s + blank, n - blank, what, false);
     while (sort_of(&length, s + size, n - size) == SPACE) {
         last = length;
         size += length;

@@ -31,6 +31,7 @@ vitcl_status vt_read_spm(vt_tokenizer *t, const char *folder, const char *path)
     vt_sha256_add(&t->hash, file.data, file.size);
     VT_TRY(vt_spm_read(&t->spm, file.data, file.size, path));
     t->model = VT_MODEL_SPM;
+    t->named = t->siglip;
 done:
     vt_file_close(&file);
     return st;
@@ -84,6 +85,36 @@ done:
     return st;
 }
 
+/* Where no tokenizer.json lists them, the named special tokens are found in
+ * texts, too. */
+static vitcl_status add_named(vt_tokenizer *t, const char *name)
+{
+    const vt_token_settings *s = &t->settings;
+    const char *const other = t->siglip ? "</s>" : "<|endoftext|>";
+    const char *const unknown = t->siglip ? "<unk>" : other;
+    const char *const tokens[] = {
+        s->begin    ? s->begin
+        : t->siglip ? other
+                    : "<|startoftext|>",
+        s->end ? s->end : other,
+        s->pad ? s->pad : other,
+        s->unknown ? s->unknown : unknown,
+    };
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 0; i < VT_COUNT(tokens); i++) {
+        const int32_t id = vt_token_id(t, tokens[i]);
+
+        if (id >= 0)
+            VT_TRY(vt_added_add(t, tokens[i], id, (struct vt_added_token){0},
+                                name));
+    }
+    if (t->model == VT_MODEL_BPE)
+        t->bpe.unknown = vt_token_id(t, tokens[3]);
+done:
+    return st;
+}
+
 static int32_t first_of(int32_t a, int32_t b)
 {
     return a >= 0 ? a : b;
@@ -113,7 +144,7 @@ static void find_special(vt_tokenizer *t)
     }
     if (t->simple || (clip && t->before_count + t->after_count == 0))
         set_template(t, t->begin, t->end);
-    else if (!t->siglip && !s->clip && (s->add_begin >= 0 || s->add_end >= 0))
+    else if (spm && !t->siglip && (s->add_begin >= 0 || s->add_end >= 0))
         set_template(t, s->add_begin == 1 ? t->begin : -1,
                      s->add_end == 1 ? t->end : -1);
     else if (spm)
@@ -144,6 +175,7 @@ static void identify(vt_tokenizer *t)
     uint8_t hash[32];
     const int64_t numbers[] = {t->clean,
                                t->lower,
+                               t->lower_pieces,
                                t->simple,
                                t->siglip,
                                t->model,
@@ -186,6 +218,8 @@ vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
     t->lower = lower;
     VT_TRY(vt_token_settings_read(t, folder));
     VT_TRY(read_vocabulary(t, folder));
+    if (t->named)
+        VT_TRY(add_named(t, folder));
     find_special(t);
     if (t->simple && (t->begin < 0 || t->end < 0))
         return vt_tokenizer_free(t),

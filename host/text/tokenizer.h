@@ -49,9 +49,11 @@ struct vt_tokenizer {
     vt_token_settings settings;
     vt_added added;
     vt_cleaning clean; /* of open_clip, before all else */
-    bool lower;
-    bool simple; /* open_clip's own tokenizer */
-    bool siglip; /* Hugging Face's SiglipTokenizer */
+    bool lower;        /* the whole text, asked for by the caller */
+    bool lower_pieces; /* Siglip2Tokenizer: before the normalizers */
+    bool simple;       /* open_clip's own tokenizer */
+    bool siglip;       /* Hugging Face's SiglipTokenizer */
+    bool named;        /* special tokens are known by their names alone */
 
     vt_normalizer normalizers[VT_STEPS_MAX];
     vt_splitter splitters[VT_STEPS_MAX];
