@@ -2,12 +2,14 @@
 """check_tokenizers.py - compares token ids with those of other libraries.
 
     tools/check_tokenizers.py build/tests/tokens WORK [CASE...]
+    tools/check_tokenizers.py --small tests/data/text
 
 By hand, with transformers, tokenizers, sentencepiece, open_clip and ftfy. Makes
 folders of tokenizers in WORK, with CLIP's vocabulary of open_clip's package and
 with others that it trains on texts of this machine, and gives each 100,000 lines
 in many scripts. Prints, for each case, how many lines differ, the first ones,
-and fails where more differ than may.
+and fails where more differ than may. --small makes the folders of the
+unit tests.
 """
 import glob
 import gzip
@@ -295,7 +297,104 @@ case_open_clip_t5 = open_clip_of(case_t5_json)
 case_open_clip_gemma = open_clip_of(case_siglip2)
 
 
+SMALL = ["a photo of a cat", "A red car, isn't it?", "two   dogs\tand a cat", "", " ", "123 45",
+         "it's the dog's", "Café e\u0301t\u00e9", "ΟΔΥΣΣΕΥΣ Σ", "İstanbul", "日本語", "👩‍👩‍👧 🇩🇪",
+         "<|endoftext|> a", "a </s> b", "&lt;b&gt; &amp; &eacute; &#39;", "ﬁre “quoted” ｗｉｄｅ",
+         "foo_bar-baz!!! ...", "\u2581a \u2581\u2581", "\x07\x1b[31mred\x1b[0m", "שלום مرحبا", "½ ① x²",
+         "the the the the the the the the the the the the the the the the the the the"]
+
+
+def small(work):
+    """Makes tests/data/text: folders with few pieces, and what each arbiter gives."""
+    import sentencepiece as spm
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+    from transformers import CLIPTokenizer, GemmaTokenizer, T5Tokenizer
+    write(work, "lines.txt", "\n".join(SMALL) + "\n")
+    corpus = work / "corpus.txt"
+    corpus.write_text("\n".join(natural_lines(random.Random(4))[:3000] + SMALL * 20))
+
+    clip = Tokenizer(models.BPE(end_of_word_suffix="</w>"))
+    clip.normalizer = normalizers.Lowercase()
+    clip.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(),
+                                                  pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    clip.train([str(corpus)], trainers.BpeTrainer(
+        vocab_size=700, end_of_word_suffix="</w>", show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), limit_alphabet=256))
+    import open_clip.tokenizer as o
+    merges = [tuple(m) for m in json.loads(clip.to_str())["model"]["merges"]]
+    letters = list(o.bytes_to_unicode().values())
+    names = letters + [c + "</w>" for c in letters] + ["".join(m) for m in merges]
+    names += ["<|startoftext|>", "<|endoftext|>"]
+    vocab = {p: i for i, p in enumerate(dict.fromkeys(names))}
+    write(work / "clip_vocab", "vocab.json", vocab)
+    write(work / "clip_vocab", "merges.txt",
+          "#version: 0.2\n" + "".join(" ".join(m) + "\n" for m in merges))
+    write(work / "clip_vocab", "tokenizer_config.json", CLIP_CONFIG)
+    CLIPTokenizer(vocab=vocab, merges=merges, model_max_length=77).save_pretrained(work / "clip_json")
+    text = '"small#version: 0.2\n' + "".join(" ".join(m) + "\n" for m in merges)
+    (work / "open_clip").mkdir(exist_ok=True)
+    path = work / "open_clip" / "bpe_simple_vocab_16e6.txt.gz"
+    path.write_bytes(gzip.compress(text.rstrip().encode(), mtime=0))
+    write(work / "open_clip", "open_clip_config.json",
+          {"model_cfg": {"text_cfg": {"context_length": 20}}})
+
+    def model(name, **more):
+        spm.SentencePieceTrainer.train(input=str(corpus), model_prefix=str(work / name),
+                                       character_coverage=0.99, minloglevel=2, **more)
+        data = (work / f"{name}.model").read_bytes()
+        for end in (".model", ".vocab"):
+            (work / f"{name}{end}").unlink()
+        return data
+
+    rules = work / "rules.tsv"
+    rules.write_text("".join(f"{ord(a):X}\t{' '.join(f'{ord(c):X}' for c in b)}\n" for a, b in [
+        ("\t", " "), ("\u3000", " "), ("ﬁ", "fi"), ("½", "1⁄2"), ("①", "1"), ("\x07", "")]))
+    unigram = model("unigram", model_type="unigram", vocab_size=400, pad_id=0, eos_id=1, unk_id=2,
+                    bos_id=-1, normalization_rule_tsv=str(rules))
+    bpe = model("bpe", model_type="bpe", vocab_size=700, byte_fallback=True,
+                normalization_rule_name="identity", add_dummy_prefix=False,
+                remove_extra_whitespaces=False, pad_id=0, eos_id=1, bos_id=2, unk_id=3,
+                pad_piece="<pad>", eos_piece="<eos>", bos_piece="<bos>",
+                user_defined_symbols=["<mask>", "\u2581\u2581"])
+    for name, file, data in [("siglip", "spiece.model", unigram), ("unigram", "spiece.model", unigram),
+                             ("bpe", "tokenizer.model", bpe)]:
+        (work / name).mkdir(exist_ok=True)
+        (work / name / file).write_bytes(data)
+    write(work / "siglip", "tokenizer_config.json", {
+        "tokenizer_class": "SiglipTokenizer", "eos_token": "</s>", "pad_token": "</s>",
+        "unk_token": "<unk>", "model_max_length": 64})
+    for name, cls, file, data, more in [
+            ("t5", T5Tokenizer, "spiece.model", unigram, {"extra_ids": 0}),
+            ("gemma", GemmaTokenizer, "tokenizer.model", bpe,
+             {"add_eos_token": True, "add_bos_token": False, "padding_side": "left"})]:
+        (work / name).mkdir(exist_ok=True)
+        (work / name / file).write_bytes(data)
+        cls.from_pretrained(work / name, **more).save_pretrained(work / name)
+        (work / name / file).unlink(missing_ok=True)
+    for path in (corpus, rules):
+        path.unlink()
+    for path in work.glob("*/tokenizer.json"):
+        path.write_text(json.dumps(json.loads(path.read_text()), ensure_ascii=False,
+                                   separators=(",", ":")))
+
+    def simple(folder, lines, context):
+        tokenizer = o.SimpleTokenizer(bpe_path=str(folder / "bpe_simple_vocab_16e6.txt.gz"))
+        return tokenizer(lines, context_length=context).tolist()
+
+    arbiters = {"clip_vocab": hf_ids, "clip_json": hf_ids, "open_clip": simple, "siglip": hf_ids,
+                "t5": hf_ids, "gemma": hf_ids, "unigram": spm_ids("spiece.model", 1),
+                "bpe": spm_ids("tokenizer.model", 1)}
+    for name, arbiter in arbiters.items():
+        kinds = {"siglip": "siglip", "t5": "t5", "gemma": "siglip"}
+        write(work / name, "config.json", {"model_type": kinds.get(name, "clip")})
+        ids = arbiter(work / name, SMALL, 20)
+        (work / name / "config.json").unlink()
+        write(work / name, "expected.txt", "".join(" ".join(map(str, i)) + "\n" for i in ids))
+
+
 def main():
+    if sys.argv[1] == "--small":
+        return small(pathlib.Path(sys.argv[2]))
     program, work = sys.argv[1], pathlib.Path(sys.argv[2])
     cases = {name[5:]: f for name, f in globals().items() if name.startswith("case_")}
     lines, natural = all_lines()
