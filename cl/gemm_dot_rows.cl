@@ -3,10 +3,11 @@
  *
  * gemm_dot_rows   words <- A[M,K]: bf16 pairs; or integers or f16, with one
  *                 scale per row. take > 0: <- layer norm of the first `take` of
- *                 every `of` rows of A, as layernorm.cl computes it
+ *                 every `of` rows of A, as layernorm.cl computes it,
+ *                 with or without RMS
  *
  * Launch    global {ceil(M/BLOCK_ROWS)}, local {1}
- * Defines   V, that of layernorm.cl; WG=1; DOT TILES TOP, those of
+ * Defines   V and RMS, those of layernorm.cl; WG=1; DOT TILES TOP, those of
  *           gemm_dot_pack.cl; XT, how A is stored.
  * Numerics  As gemm_dot_pack.cl: the scale of a row depends on that row alone,
  *           and is NaN if it has inf or NaN. Words are the same with any V, and
@@ -109,7 +110,11 @@ static inline INLINED void round_rows(ROW_ARGS, const bool norm)
         most[BLOCK_ROWS], wrong[BLOCK_ROWS];
 
     for (int r = 0; norm && r < rows; r++)
+#ifdef RMS
+        mean[r] = 0.0f;
+#else
         mean[r] = wg_row_sum(FROM(r), K, 0) / K;
+#endif
     for (int r = 0; norm && r < rows; r++)
         rstd[r] = 1.0f / sqrt(wg_row_square(FROM(r), K, mean[r], 0) / K + eps);
     for (int r = 0; r < rows; r++) {

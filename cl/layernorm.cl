@@ -13,19 +13,28 @@
  * the others is 0. gamma, beta, stat may be NULL. stat holds (mean, rstd) of
  * each row for the backward kernels.
  *
+ * With RMS defined the mean is 0: root mean square norm.
+ *
  * Launch    layernorm, _grad_x: global {N * WG}, local {WG}: one work-group
  *           per row; WG=1 on CPUs
  *           _grad_w: global {8 * ceil(C / 8), 32}, local {8, 32}
  *           _grad_w__cols: for CPUs, global {ceil(C / 4V)}
  * Local     WG floats; 512 floats in _grad_w.
  * Defines   WG, V (common.cl); layernorm: XT and YT, how x and out are stored;
- *           WHOLE (common_storage.cl), where C is a multiple of V.
+ *           WHOLE (common_storage.cl), where C is a multiple of V; RMS.
  * Numerics  Two passes: E[x^2] - mean^2 cancels when |mean| >> std. No atomics:
  *           equal inputs give equal bits.
  *
- * Paper     Ba, Kiros, Hinton 2016, arXiv:1607.06450.
+ * Paper     Ba, Kiros, Hinton 2016, arXiv:1607.06450; Zhang, Sennrich 2019,
+ *           arXiv:1910.07467.
  * Host      host/ops/layernorm.c      Test  tests/ops/test_layernorm.c
  */
+#ifdef RMS
+#define MEAN(mean) 0.0f
+#else
+#define MEAN(mean) (mean)
+#endif
+
 static inline OUTLINED_CPU void
 normalise_row(global VT_TYPE(YT) *restrict out, global float *restrict stat,
               global const VT_TYPE(XT) *restrict x,
@@ -36,7 +45,7 @@ normalise_row(global VT_TYPE(YT) *restrict out, global float *restrict stat,
     x += (size_t)(row / take * of + row % take) * C;
     out += (size_t)row * C;
 
-    const float mean = wg_row_sum(x, C, tmp) / C;
+    const float mean = MEAN(wg_row_sum(x, C, tmp) / C);
     const float rstd = 1.0f / sqrt(wg_row_square(x, C, mean, tmp) / C + eps);
 
     for (int c = lid * V; c + V <= C; c += WG * V)
@@ -66,7 +75,8 @@ kernel WHOLE_GROUPS void layernorm(global VT_TYPE(YT) *restrict out,
 }
 
 /* With g = dout * gamma and h = (x - mean) * rstd:
- * dx = rstd * (g - sum(g) / C - h * sum(g * h) / C) */
+ * dx = rstd * (g - sum(g) / C - h * sum(g * h) / C), without the first sum if
+ * the mean is not that of x */
 kernel WHOLE_GROUPS void layernorm_grad_x(global float *restrict dx,
                                           global const float *restrict dout,
                                           global const float *restrict x,
@@ -101,7 +111,7 @@ kernel WHOLE_GROUPS void layernorm_grad_x(global float *restrict dx,
         s += g;
         t = fma(g, (x[c] - mean) * rstd, t);
     }
-    s = wg_sum(vt_hsum(sv) + s, tmp) / C;
+    s = MEAN(wg_sum(vt_hsum(sv) + s, tmp) / C);
     t = wg_sum(vt_hsum(tv) + t, tmp) / C;
     for (int c = lid * V; c + V <= C; c += WG * V) {
         floatv g = vloadv(0, dout + c);

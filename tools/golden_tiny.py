@@ -46,6 +46,11 @@ TIMM = {
     "timm_vit_map_all": ("vit_base_patch16_224", dict(num_classes=5, global_pool="map", pool_include_prefix=True), S),
     "timm_relpos_bias_cls": ("vit_relpos_base_patch16_cls_224", dict(num_classes=5, rel_pos_type="bias"), S),
     "timm_relpos_swin": ("vit_relpos_base_patch16_224", dict(num_classes=5, rel_pos_type="mlp-swin", img_size=(16, 32)), (16, 32)),
+    "timm_dinov3": ("vit_small_plus_patch16_dinov3_qkvb", dict(num_classes=5), (32, 24)),
+    "timm_pe_core": ("vit_pe_core_tiny_patch16_384", dict(num_classes=5), S),
+    "timm_rope_mixed": ("vit_small_patch16_rope_mixed_ape_224", dict(num_classes=5, img_size=(16, 32)), (16, 32)),
+    "timm_rope_reg": ("vit_medium_patch16_rope_reg1_gap_256", dict(num_classes=5, img_size=(24, 40)), (24, 40)),
+    "timm_aimv2": ("aimv2_large_patch14_224", dict(num_classes=5), (24, 32)),
     "timm_axial": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", class_token=False, depth=4, img_size=(24, 40), attention="axial"), (24, 40)),
 }
 
@@ -235,6 +240,10 @@ def hf_cases():
         "hf_vit_bare": (tf.ViTModel, tf.ViTConfig(**c, **m, qkv_bias=False), S, {}),
         "hf_deit": (tf.DeiTForImageClassificationWithTeacher, tf.DeiTConfig(**c, **m, num_labels=5), S, {}),
         "hf_dinov2_reg": (tf.Dinov2WithRegistersForImageClassification, tf.Dinov2WithRegistersConfig(**c, mlp_ratio=3, image_size=S, patch_size=P, num_labels=5, num_register_tokens=2), (32, 16), {}),
+        "hf_dinov3": (tf.DINOv3ViTModel, tf.DINOv3ViTConfig(**c, **m, num_register_tokens=2), (32, 24), {}),
+        "hf_dinov3_gated": (tf.DINOv3ViTModel, tf.DINOv3ViTConfig(**c, **m, use_gated_mlp=True, hidden_act="silu", query_bias=False, value_bias=False), S, {}),
+        "hf_ijepa": (tf.IJepaForImageClassification, tf.IJepaConfig(**c, **m, num_labels=5), S, {}),
+        "hf_data2vec": (tf.Data2VecVisionForImageClassification, tf.Data2VecVisionConfig(**c, **m, num_labels=5, use_relative_position_bias=True), S, {}),
         "hf_dinov2": (tf.Dinov2ForImageClassification, tf.Dinov2Config(**c, mlp_ratio=3, image_size=S, patch_size=P, num_labels=5, use_swiglu_ffn=True), (32, 16), {}),
         "hf_clip": (tf.CLIPVisionModelWithProjection, tf.CLIPVisionConfig(**c, **m, projection_dim=6), S, {}),
         "hf_siglip": (tf.SiglipVisionModel, tf.SiglipVisionConfig(**c, **m), (32, 24), dict(interpolate_pos_encoding=True)),

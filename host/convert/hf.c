@@ -64,7 +64,7 @@ static const char *hf_lacks(const vt_config *c, vt_export_to to)
     const bool mean = c->pool == VT_POOL_MEAN || c->pool == VT_POOL_MAX;
     const bool dino = to == VT_TO_HF_DINOV2 || to == VT_TO_HF_DINOV2_GLU;
 
-    if (c->rope)
+    if (c->rope.kind)
         return "rotary positions";
     if (c->post_norm)
         return "post-norm blocks";

@@ -62,9 +62,11 @@ static const char *different(const vt_config *a, const vt_config *b)
     SAME(pos_kind, "kind of positions");
     SAME(pos_injection, "place of positions");
     SAME(pos_embed, "position embeddings");
-    SAME(rope, "rotary positions");
-    SAME(rope_h, "rotary positions");
-    SAME(rope_w, "rotary positions");
+    SAME(rope.kind, "rotary positions");
+    SAME(rope.halves, "rotary positions");
+    SAME(rope.xy, "rotary positions");
+    SAME(rope.ref_h, "rotary positions");
+    SAME(rope.ref_w, "rotary positions");
     SAME(rel_pos, "relative positions");
     SAME(rel_pos_shared, "relative positions");
     SAME(rel_pos_both, "relative positions");

@@ -10,6 +10,8 @@
 #include <string.h>
 
 static const float half[3] = {0.5f, 0.5f, 0.5f};
+static const float imagenet_mean[3] = {0.485f, 0.456f, 0.406f};
+static const float imagenet_std[3] = {0.229f, 0.224f, 0.225f};
 static const float clip_mean[3] = {0.48145466f, 0.4578275f, 0.40821073f};
 static const float clip_std[3] = {0.26862954f, 0.26130258f, 0.27577711f};
 
@@ -50,6 +52,9 @@ static const hf_kind hf_kinds[] = {
      224, VT_BICUBIC, clip_mean, clip_std},
     {"ViTHybrid", " vit-hybrid vit_hybrid ", true, true, true, true, 224, 224,
      VT_BICUBIC, clip_mean, clip_std},
+    /* transformers resizes them as floats, here as 8 bits */
+    {"DINOv3ViT", " dinov3_vit ", false, false, false, false, 224, 0,
+     VT_BILINEAR, imagenet_mean, imagenet_std},
     {"Siglip", " siglip siglip_vision_model ", false, true, false, true, 224, 0,
      VT_BICUBIC, half, half},
 };

@@ -45,7 +45,8 @@ bool vt_beit_match(const vt_json *config, const vt_weights *w)
 
     (void)w;
     return strncmp(name, "beit_", 5) == 0 || strncmp(name, "beitv2_", 7) == 0 ||
-           strcmp(vt_config_hf(config), "beit") == 0;
+           strcmp(vt_config_hf(config), "beit") == 0 ||
+           strcmp(vt_config_hf(config), "data2vec-vision") == 0;
 }
 
 vitcl_status vt_beit_configure(vt_config *c, const vt_json *config,

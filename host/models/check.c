@@ -81,8 +81,10 @@ static vitcl_status check_made(audit *a, const char *name, uint64_t count,
     VT_TRY(vt_model_weight(&data, a->m, name, count));
     for (size_t i = 0; i < vt_weights_count(a->m->weights); i++) {
         const vt_weight *t = vt_weights_at(a->m->weights, i);
-        if (strncmp(t->name, name, plain) == 0 &&
-            (!t->name[plain] || t->name[plain] == '.'))
+        if ((strncmp(t->name, name, plain) == 0 &&
+             (!t->name[plain] || t->name[plain] == '.')) ||
+            (strncmp(name, "rope.freqs.", 11) == 0 &&
+             strcmp(t->name, "rope.freqs") == 0))
             mark(a, t, true);
     }
 done:
@@ -222,7 +224,9 @@ static vitcl_status check_rest(const audit *a)
                                : "");
     for (size_t i = 0; m->weights && i < vt_weights_count(m->weights); i++) {
         const char *name = vt_weights_at(m->weights, i)->name;
-        if (!a->used[i] && !harmless(m, name) && surplus++ == 0)
+        /* transformers writes DINOv3's registers even if there are none */
+        if (!a->used[i] && vt_weights_at(m->weights, i)->count &&
+            !harmless(m, name) && surplus++ == 0)
             first = name;
     }
     if (surplus > 1)
@@ -237,12 +241,14 @@ static vitcl_status check_rest(const audit *a)
 }
 
 /* A joined q, k, v bias has zeros where the file has no k bias. That is correct
- * for BEiT and EVA (and not a parameter); in other families it is missing. */
+ * for BEiT, EVA and DINOv3 (and not a parameter); in other families it is
+ * missing. */
 static vitcl_status check_k_bias(audit *a)
 {
     static const char *const real[] = {"k_bias",   "key.bias", "k_proj.bias",
                                        "key/bias", "qkv.bias", "in_proj_bias",
                                        NULL};
+    static const char *const without[] = {"beit", "eva02", "rotary", NULL};
     const vt_config *c = &a->m->config;
     const vt_tensors *raw;
     int blocks = 0;
@@ -258,7 +264,7 @@ static vitcl_status check_k_bias(audit *a)
     }
     if (blocks >= c->depth)
         return VITCL_OK;
-    if (blocks || (strcmp(c->family, "beit") && strcmp(c->family, "eva02")))
+    if (blocks || (!vt_name_has(c->family, without)))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the bias of the keys is missing in %d of %d blocks "
                        "(the file looks like a %s)",

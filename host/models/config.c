@@ -115,6 +115,7 @@ void vt_read_flags(vt_config *c, const vt_weights *w)
     c->pos_embed = !c->pos_optional || vt_weight_has(w, "pos_embed");
     c->pre_norm = vt_weight_has(w, "norm_pre.weight") ||
                   vt_weight_has(w, "norm_pre.bias");
+    c->embed_norm = vt_weight_has(w, "patch_embed.norm.weight");
     c->patch_bias = !c->pre_norm || vt_weight_has(w, "patch_embed.proj.bias");
     c->final_norm =
         vt_weight_has(w, "norm.weight") || vt_weight_has(w, "norm.bias");
@@ -133,10 +134,13 @@ void vt_read_flags(vt_config *c, const vt_weights *w)
     c->attn_norm = any_block(w, c->depth, "attn.norm.weight");
     c->mlp_norm = any_block(w, c->depth, "mlp.norm.weight");
     c->attn_pool = vt_weight_has(w, "attn_pool.latent");
+    c->pool_mlp = vt_weight_dim(w, "attn_pool.mlp.fc1.weight", 0);
     c->head_bias = true;
     if (!c->classes)
         c->classes = vt_weight_dim(w, "head.weight", 0);
     read_mlp(c, w);
+    if (c->pool_mlp < 1 || c->pool_mlp > VT_MOST_MLP)
+        c->pool_mlp = c->mlp;
 }
 
 static int grid_of(const vt_config *c, int pixels, int patch)

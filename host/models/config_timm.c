@@ -4,7 +4,7 @@
  * Easy to get wrong: the file does not contain the number of heads, the epsilon
  * or the activation. They depend on the architecture's name, as in timm's
  * source, and model_args overrides them. Settings that the tensors do not show
- * (RMS norm, other attention) are refused.
+ * (other attention) are refused.
  */
 #include "models/config.h"
 
@@ -27,12 +27,16 @@ static int timm_heads(const char *name, int width, bool other_width)
                                           "vit_base_patch16_gap_224",
                                           "eva_giant",
                                           NULL};
-    static const char *const giants[] = {"dinov2", "tipsv2", "radio", NULL};
+    static const char *const giants[] = {"dinov2", "tipsv2", "radio", "lingbot",
+                                         NULL};
+    static const char *const wide[] = {"vit_7b_", "aimv2_", NULL};
     static const char *const eight[] = {"vit_small_resnet", NULL};
 
     if (vt_name_has(name, eight))
         return 8;
-    if (vt_name_has(name, sixteen) ||
+    if (vt_name_has(name, wide))
+        return other_width ? 0 : width / 128;
+    if ((vt_name_has(name, sixteen) && !strstr(name, "huge_plus_")) ||
         (strstr(name, "giant") && !vt_name_has(name, giants)))
         return 16;
     if (other_width)
@@ -59,8 +63,8 @@ static vt_act timm_act(const char *name)
 static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
                                 const vt_weights *w, const char *path)
 {
-    static const char *const keys[] = {"attn_layer", "block_fn", "norm_layer",
-                                       "mlp_layer", "embed_norm_layer"};
+    static const char *const keys[] = {"attn_layer", "block_fn", "mlp_layer",
+                                       "embed_norm_layer"};
     static const struct {
         const char *tensor, *is, *verb;
     } parts[] = {
@@ -88,12 +92,12 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
             return vt_fail(VITCL_EUNSUPPORTED,
                            "%s: %s has %s, which %s not supported", path,
                            c->name, parts[i].is, parts[i].verb);
-    if (vt_weight_has(w, "blocks.0.norm1.weight") &&
+    if (!c->rms && vt_weight_has(w, "blocks.0.norm1.weight") &&
         !vt_weight_has(w, "blocks.0.norm1.bias") &&
         !vt_weight_has(w, "blocks.0.norm2.bias"))
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: %s normalises without a bias (RMS norm), which is "
-                       "not supported",
+                       "%s: %s normalises without a bias, which is supported "
+                       "where timm has RMS norm",
                        path, c->name);
     return VITCL_OK;
 }
@@ -102,10 +106,12 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
  * by timm. */
 static const char *default_pool(const vt_config *c)
 {
-    static const char *const mean[] = {"_gap_",     "_rpn_",     "aimv2",
-                                       "beit3",     "eva_large", "test_vit2",
-                                       "test_vit4", NULL};
-    static const char *const map[] = {"siglip", "_map_", "test_vit3", NULL};
+    static const char *const mean[] = {
+        "_gap_",       "_rpn_",          "aimv2",     "beit3",
+        "eva_large",   "test_vit2",      "test_vit4", "_dinov3",
+        "vit_pe_lang", "vit_pe_spatial", NULL};
+    static const char *const map[] = {"siglip", "_map_", "test_vit3",
+                                      "vit_pe_core", NULL};
     const bool eva = strcmp(c->family, "eva02") == 0;
 
     if (strcmp(c->family, "relpos") == 0)
@@ -212,7 +218,8 @@ static vitcl_status timm_positions(vt_config *c, const vt_json *args,
 /* Which parts are optional, by the architecture's name and model_args. */
 static void timm_parts(vt_config *c, const vt_json *args)
 {
-    static const char *const bare[] = {"_radio_", "vit_intern300m", NULL};
+    static const char *const bare[] = {"_radio_", "vit_intern300m",
+                                       "vit_pe_lang", "vit_pe_spatial", NULL};
     const vt_json *pos = vt_json_get(args, "pos_embed");
     const char *how = "learn";
     bool norm = true;
@@ -236,6 +243,28 @@ static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
         c->registers = n; /* named as missing later */
 }
 
+/* RMS norm: the tensors have no bias then, but do not show the mean. */
+static vitcl_status timm_norm(vt_config *c, const vt_json *args,
+                              const char *path)
+{
+    static const char *const rms[] = {"aimv2_", "test_vit4", NULL};
+    static const char *const callable[] = {"eva02", "rotary", "beit", "relpos",
+                                           NULL};
+    const char *layer = "";
+    const bool named = vt_json_string(&layer, vt_json_get(args, "norm_layer"));
+
+    c->rms = named ? strcmp(layer, "rmsnorm") == 0 : vt_name_has(c->name, rms);
+    if (c->rms && c->qk_norm)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: RMS norm of queries and keys is not supported",
+                       path);
+    if (!named || ((c->rms || strcmp(layer, "layernorm") == 0) &&
+                   !vt_name_has(c->family, callable)))
+        return VITCL_OK;
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: norm_layer \"%.40s\" is not supported", path, layer);
+}
+
 static bool has(const vt_json *args, const char *key)
 {
     const vt_json *v = vt_json_get(args, key);
@@ -246,6 +275,7 @@ static bool has(const vt_json *args, const char *key)
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path)
 {
+    static const char *const larger[] = {"clip", "beit3", "aimv2", NULL};
     vitcl_status st = VITCL_OK;
     const vt_json *args = vt_json_get(config, "model_args");
     const char *name = vt_config_timm(config), *bad = NULL, *none = NULL;
@@ -267,6 +297,7 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     vt_config_number(&c->pre_logits, args, "representation_size", VT_MOST_WIDTH,
                      &bad);
     timm_tokens(c, args, &bad);
+    VT_TRY(timm_norm(c, args, path));
     VT_TRY(timm_refuse(c, args, w, path));
     if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad)) {
         const bool other = has(args, "embed_dim");
@@ -282,7 +313,8 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
         st = vt_bad_number(path, bad);
         goto done;
     }
-    c->eps = strstr(name, "clip") || strstr(name, "beit3") ? 1e-5f : 1e-6f;
+    c->eps =
+        vt_name_has(name, larger) && !has(args, "norm_layer") ? 1e-5f : 1e-6f;
     c->act = timm_act(name);
     if (vt_config_text(args, "act_layer")[0] &&
         !vt_act_parse(&c->act, vt_config_text(args, "act_layer")))

@@ -16,13 +16,14 @@
 
 /* ---- Hugging Face ---- */
 
-/* One class has any. */
+/* Two classes have any. */
 static int hf_registers(const vt_json *config, const vt_json *v,
                         const char **bad)
 {
-    int n = 4;
+    const char *type = vt_config_hf(config);
+    int n = strcmp(type, "dinov3_vit") == 0 ? 0 : 4;
 
-    if (strcmp(vt_config_hf(config), "dinov2_with_registers") != 0)
+    if (n && strcmp(type, "dinov2_with_registers") != 0)
         return 0;
     vt_config_count(&n, v, "num_register_tokens", VT_MOST_WIDTH, bad);
     return n;
@@ -66,7 +67,8 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     }
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
-    c->class_token = strncmp(vt_config_hf(config), "siglip", 6) != 0;
+    c->class_token = strncmp(vt_config_hf(config), "siglip", 6) != 0 &&
+                     strcmp(vt_config_hf(config), "ijepa") != 0;
     c->dist_token = strcmp(vt_config_hf(config), "deit") == 0;
     c->registers = registers;
     if (!c->classes && strstr(c->name, "ForImageClassification"))

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "models/config.h"
 #include "models/pos_resize.h"
+#include "models/rope.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -152,7 +153,7 @@ static vitcl_status read_param(float *out, const vt_model *m, const char *name,
                                uint64_t count)
 {
     char plain[96];
-    int h = 0, w = 0;
+    int h = 0, w = 0, block;
     size_t n;
 
     n = vt_name_grid(name, &h, &w);
@@ -163,6 +164,8 @@ static vitcl_status read_param(float *out, const vt_model *m, const char *name,
         plain[n] = 0;
         if (vt_name_folded(name))
             return vt_batchnorm_derive(out, m, plain, count);
+        if (h && sscanf(plain, "rope.freqs.%6d", &block) == 1)
+            return vt_rope_derive(out, m, block, h, w, count);
         if (h && n > 7 && strcmp(plain + n - 7, "rel_pos") == 0)
             return vt_relpos_mlp(out, m, plain, h, w, count);
         return h ? derive_grid(out, m, plain, h, w, count)

@@ -13,10 +13,8 @@
  *   - EVA (without 02) has neither rotary positions nor SwiGLU; "enormous"
  *     has its norms after attention and MLP
  */
-#include "base/memory.h"
 #include "models/config.h"
-#include "models/pos_resize.h"
-#include "models/vit.h"
+#include "models/rope.h"
 
 #include <string.h>
 
@@ -35,27 +33,29 @@ vitcl_status vt_eva02_configure(vt_config *c, const vt_json *config,
     vitcl_status st = VITCL_OK;
     const vt_json *args = vt_json_get(config, "model_args");
     const char *bad = NULL;
-    bool rows = true;
+    bool rows = true, rotary;
 
     vt_json_bool(&rows, vt_json_get(args, "use_abs_pos_emb"));
     c->pos_optional = !rows;
     VT_TRY(vt_configure_timm(c, config, w, path));
     c->eps = 1e-6f;
     c->post_norm = strstr(c->name, "enormous") != NULL;
-    c->rope = strncmp(c->name, "eva02_", 6) == 0 && !c->post_norm;
-    vt_json_bool(&c->rope, vt_json_get(args, "use_rot_pos_emb"));
+    rotary = strncmp(c->name, "eva02_", 6) == 0 && !c->post_norm;
+    vt_json_bool(&rotary, vt_json_get(args, "use_rot_pos_emb"));
     vt_json_bool(&c->post_norm, vt_json_get(args, "use_post_norm"));
-    c->rope_h = c->rope_w = 16;
-    vt_config_pair(&c->rope_h, &c->rope_w, args, "ref_feat_shape", &bad);
+    c->rope = (vt_rope_rule){.kind = VT_ROPE_INDEX, .temperature = 10000};
+    if (strncmp(c->name, "eva02_", 6) == 0 && !strstr(c->name, "enormous"))
+        c->rope.ref_h = c->rope.ref_w = 16;
+    VT_TRY(vt_rope_read(&c->rope, args, path));
+    if (!rotary)
+        c->rope.kind = VT_ROPE_NONE;
+    vt_config_number(&c->pool_heads, args, "attn_pool_num_heads", VT_MOST_WIDTH,
+                     &bad);
     if (bad)
         VT_TRY(vt_bad_number(path, bad));
     if (c->attn_pool) /* it pools the class token, too */
         c->pool_all = true, c->pool_first = 0;
-    if (c->rope && (c->width / c->heads) % 4)
-        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: heads of %d are not a multiple of 4, which rotary "
-                       "positions need",
-                       path, c->width / c->heads));
+    VT_TRY(vt_rope_check(c, path));
 done:
     return st;
 }
@@ -63,25 +63,5 @@ done:
 void vt_eva02_build(vt_plan *p, const vt_model *m, vt_val pixels,
                     const vt_build_options *o, vt_outputs *out)
 {
-    const vt_config *c = vt_model_config(m);
-    const vt_block_extra grid = vt_vit_grid(p, m, pixels);
-    const int gh = grid.gh, gw = grid.gw;
-    const int head = c->width / c->heads, n = gh * gw;
-    vt_block_extra e = VT_NO_EXTRA;
-    vitcl_status st = VITCL_OK;
-    float *table = NULL;
-    vt_val x;
-
-    if (c->rope) {
-        VT_TRY(VT_NEW(&table, (size_t)n * 2 * (size_t)head));
-        vt_rope_table(table, gh, gw, c->rope_h, c->rope_w, head);
-        e.rope = vt_const(p, "rope", 3, (int[]){n, 2, head}, table);
-    }
-    x = vt_vit_patches(p, m, pixels);
-    x = vt_vit_embed(p, m, x, gh, gw, o);
-    x = vt_vit_blocks(p, c, x, e, o);
-    vt_vit_head(p, m, x, o, out);
-done:
-    free(table);
-    vt_plan_fail(p, st);
+    vt_rope_build(p, m, pixels, o, out);
 }

@@ -53,6 +53,20 @@ typedef enum {                 /* the token that is a text's vector: */
                VT_END_TOKEN    /* the first that is `end`, or the first */
 } vt_end_kind;
 
+typedef enum {                  /* what a rotary position's angle depends on: */
+               VT_ROPE_NONE,    /* no rotary positions */
+               VT_ROPE_INDEX,   /* a patch's row and column */
+               VT_ROPE_CENTRES, /* those of its centre, from -1 to 1 */
+               VT_ROPE_MIXED    /* row and column, by learnt frequencies */
+} vt_rope_kind;
+typedef struct vt_rope_rule {
+    vt_rope_kind kind;
+    bool halves;      /* a pair's elements are half a head apart */
+    bool xy;          /* columns before rows */
+    int ref_h, ref_w; /* the grid that places are scaled to; 0: none */
+    float offset, temperature;
+} vt_rope_rule;
+
 /* The properties of a model, named as in the paper and timm. 0 or false: the
  * model does not have it. */
 typedef struct vt_config {
@@ -76,6 +90,8 @@ typedef struct vt_config {
     vt_pos_rule pos_rule;
     bool proj_bias, fc_bias; /* of attention's output and of the MLP */
     bool patch_bias, qkv_bias, qk_norm, layer_scale, head_bias;
+    bool rms;                 /* norms have neither a mean nor a bias */
+    bool embed_norm;          /* patch_embed.norm on the projected patches */
     bool pre_norm;            /* norm_pre before block 0 */
     bool final_norm;          /* norm on all tokens after the last block */
     bool fc_norm;             /* fc_norm after pooling */
@@ -83,15 +99,16 @@ typedef struct vt_config {
     bool post_norm;           /* x + norm(f(x)) instead of x + f(norm(x)) */
     bool swiglu;              /* gated MLP: silu(first half) * second half */
     bool mlp_norm, attn_norm; /* EVA's and BEiT-3's inner norms */
-    bool rope;
-    int rope_h, rope_w; /* the grid that rotary positions are scaled to */
+    vt_rope_rule rope;
     vt_table_kind rel_pos;
     bool rel_pos_shared; /* one table for all blocks ... */
     bool rel_pos_both;   /* ... added to one for each */
     bool rel_pos_turned; /* read from the file with rows and columns exchanged,
                           * if they differ, as HF's BEiT does */
     bool rel_pos_swin;   /* the MLP of Swin V2 */
-    bool attn_pool;      /* attention pooling */
+    bool attn_pool;      /* attention pooling ... */
+    int pool_heads;      /* ... with as many heads; 0: the blocks' ... */
+    int pool_mlp;        /* ... and an MLP of this width */
     bool pool_all;       /* ... over prefix tokens too */
     int pre_logits;      /* width of the tanh layer before the head */
     int pooler;          /* width of HF's layer on the class token, ... */

@@ -27,6 +27,8 @@ const vt_arch vt_arch_table[] = {
     {"relpos", "ViT with relative positions", vt_relpos_match,
      vt_relpos_configure, vt_relpos_build},
     {"eva02", "EVA", vt_eva02_match, vt_eva02_configure, vt_eva02_build},
+    {"rotary", "ViT with rotary positions", vt_rotary_match,
+     vt_rotary_configure, vt_rotary_build},
     {"beit", "BEiT", vt_beit_match, vt_beit_configure, vt_beit_build},
     {"deit", "DeiT", vt_deit_match, vt_deit_configure, vt_deit_build},
     {"dinov2", "DINOv2", vt_dinov2_match, vt_dinov2_configure, vt_dinov2_build},

@@ -291,25 +291,3 @@ void vt_table_index(int *index, int h, int w, int extra)
     }
     index[0] = rows + 2;
 }
-
-void vt_rope_table(float *out, int h, int w, int ref_h, int ref_w, int head)
-{
-    const int bands = head / 4;
-
-    for (int t = 0; t < h * w; t++) {
-        const float pos[2] = {
-            (float)(t / w) / (float)h * (float)ref_h,
-            (float)(t % w) / (float)w * (float)ref_w,
-        };
-        float *sines = out + (size_t)t * 2 * (size_t)head;
-        float *cosines = sines + head;
-        for (int i = 0; i < head; i++) {
-            const int axis = i / (2 * bands), band = i % (2 * bands) / 2;
-            const float step =
-                1.0f / powf(10000.0f, (float)band / (float)bands);
-            const float angle = pos[axis] * step;
-            sines[i] = sinf(angle);
-            cosines[i] = cosf(angle);
-        }
-    }
-}

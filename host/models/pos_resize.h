@@ -18,8 +18,5 @@ vitcl_status vt_table_resize(float *out, const float *in, int h, int w,
 /* index[T*T] into such a table for `extra` / 3 class tokens and h x w patches
  * after them. */
 void vt_table_index(int *index, int h, int w, int extra);
-/* EVA-02's rotary angles: out[h*w, 2, head]: sines, then cosines, with adjacent
- * pairs; rows, then columns, on a grid scaled to ref_h x ref_w. */
-void vt_rope_table(float *out, int h, int w, int ref_h, int ref_w, int head);
 
 #endif

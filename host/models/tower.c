@@ -72,7 +72,7 @@ void vt_tower_build(vt_plan *p, const vt_model *m, vt_val x, vt_val end,
     }
     if (e.end == VT_NONE)
         x = vt_pick(p, x, end);
-    x = vt_vit_layernorm(p, x, c->eps, "norm");
+    x = vt_vit_layernorm(p, x, c, "norm");
     vt_name(p, x, "norm");
     if (c->projection) {
         x = vt_dense(p, x, "head", c->projection, c->head_bias, VT_ACT_NONE,

@@ -1,7 +1,7 @@
 /*
  * vit.c - the Vision Transformer (Dosovitskiy et al. 2020, arXiv:2010.11929)
- * in the variants of timm, Hugging Face (ViT, ViT-MSN) and Google's .npz
- * files, and the parts that other families share.
+ * in the variants of timm, Hugging Face (ViT, ViT-MSN, I-JEPA, MAE's encoder)
+ * and Google's .npz files, and the parts that other families share.
  *
  *   z0 = [class; x1 E; ... xN E] + E_pos
  *   z' = MSA(LN(z)) + z,   z = MLP(LN(z')) + z'    (depth times)
@@ -14,6 +14,8 @@
  *   - the position table may have no row for the class token
  *     (no_embed_class), or may have rows for registers
  *   - HF's pooler is not used for classification
+ *   - I-JEPA has no class token: its classifier reads the mean. MAE's encoder
+ *     sees all patches here; only its pre-training masks them
  *   - the paper also compares 2-D and relative positions, and positions before
  *     each block (appendix D.4). No published model has them, so their names
  *     are vitcl's own
@@ -26,6 +28,7 @@
 #include "models/vit.h"
 
 #include "models/config.h"
+#include "models/rope.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,8 +36,8 @@
 
 /* ---- helpers ---- */
 
-vt_val vt_vit_layernorm(vt_plan *p, vt_val x, float eps, const char *format,
-                        ...)
+vt_val vt_vit_layernorm(vt_plan *p, vt_val x, const vt_config *c,
+                        const char *format, ...)
 {
     char prefix[80], name[96];
     const int width = vt_dim(p, x, -1);
@@ -46,9 +49,11 @@ vt_val vt_vit_layernorm(vt_plan *p, vt_val x, float eps, const char *format,
     va_end(args);
     snprintf(name, sizeof name, "%s.weight", prefix);
     gamma = vt_param(p, name, 1, &width);
+    if (c->rms)
+        return vt_rmsnorm(p, x, gamma, c->eps, 0);
     snprintf(name, sizeof name, "%s.bias", prefix);
     beta = vt_param(p, name, 1, &width);
-    return vt_layernorm(p, x, gamma, beta, eps);
+    return vt_layernorm(p, x, gamma, beta, c->eps);
 }
 
 /* out = residual + scale * act(x W^T + b) with block i's weights. */
@@ -160,6 +165,9 @@ vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
     vt_val prefix[3], x = patches, pos = VT_NONE;
     int n = 0;
 
+    if (c->embed_norm)
+        x = vt_vit_layernorm(p, x, c, "patch_embed.norm");
+
     if (o->patch_source != VT_NONE)
         x = vt_mask_patches(
             p, x, o->patch_source,
@@ -179,7 +187,7 @@ vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
         x = vt_pos_add(p, c, x, "", gh, gw);
     x = vt_vit_dropout(p, x, o);
     if (c->pre_norm)
-        x = vt_vit_layernorm(p, x, c->eps, "norm_pre");
+        x = vt_vit_layernorm(p, x, c, "norm_pre");
     vt_name(p, x, "embed");
     return x;
 }
@@ -215,8 +223,9 @@ static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
                       vt_param(p, name[1], 1, &head),
                       vt_param(p, name[2], 1, &head),
                       vt_param(p, name[3], 1, &head), c->eps);
+    e.rope = vt_rope_value(p, c, i, &e);
     if (e.rope != VT_NONE)
-        h = vt_rope(p, h, c->heads, e.rope, skip);
+        h = vt_rope(p, h, c->heads, e.rope, skip, c->rope.halves);
     if (c->pos_kind == VT_POS_RELATIVE)
         e.bias = vt_pos_bias(p, c, i, h, skip, &e);
     return vt_attention(p, h,
@@ -240,15 +249,14 @@ static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h,
                   VT_NONE);
     }
     h = vt_vit_dropout(p, h, o);
-    return c->mlp_norm ? vt_vit_layernorm(p, h, c->eps, "blocks.%d.mlp.norm", i)
-                       : h;
+    return c->mlp_norm ? vt_vit_layernorm(p, h, c, "blocks.%d.mlp.norm", i) : h;
 }
 
 /* One pre-norm block: x += attention(ln1(x)), then x += mlp(ln2(x)). */
 static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
                        vt_block_extra e, const vt_build_options *o)
 {
-    vt_val h = vt_vit_layernorm(p, x, c->eps, "blocks.%d.norm1", i);
+    vt_val h = vt_vit_layernorm(p, x, c, "blocks.%d.norm1", i);
 
     h = attention(p, c, i, h, e);
     if (e.rows) {
@@ -260,12 +268,12 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
         x = vt_pick(p, x, e.end);
     }
     if (c->attn_norm)
-        h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.attn.norm", i);
+        h = vt_vit_layernorm(p, h, c, "blocks.%d.attn.norm", i);
     h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
               layer_scale(p, c, i, 1), drops(o) ? VT_NONE : x);
     x = drops(o) ? branch(p, c, i, x, h, o) : h;
 
-    h = vt_vit_layernorm(p, x, c->eps, "blocks.%d.norm2", i);
+    h = vt_vit_layernorm(p, x, c, "blocks.%d.norm2", i);
     h = mlp(p, c, i, h, o);
     h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE,
               layer_scale(p, c, i, 2), drops(o) ? VT_NONE : x);
@@ -280,12 +288,12 @@ static vt_val post_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
 
     h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
               VT_NONE, VT_NONE);
-    h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm1", i);
+    h = vt_vit_layernorm(p, h, c, "blocks.%d.norm1", i);
     x = branch(p, c, i, x, h, o);
     h = mlp(p, c, i, x, o);
     h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE, VT_NONE,
               VT_NONE);
-    h = vt_vit_layernorm(p, h, c->eps, "blocks.%d.norm2", i);
+    h = vt_vit_layernorm(p, h, c, "blocks.%d.norm2", i);
     return branch(p, c, i, x, h, o);
 }
 
@@ -313,13 +321,17 @@ vt_val vt_vit_blocks(vt_plan *p, const vt_config *c, vt_val x, vt_block_extra e,
 vt_val vt_vit_norm(vt_plan *p, const vt_config *c, vt_val x)
 {
     const int rows = vt_vit_rows(p, c);
+    const bool some = c->final_norm && rows && vt_dim(p, x, 1) > rows;
 
-    if (c->final_norm && rows && vt_dim(p, x, 1) > rows)
+    if (some && c->rms)
+        return vt_rmsnorm(p, x, vt_param(p, "norm.weight", 1, &c->width),
+                          c->eps, rows);
+    if (some)
         return vt_layernorm_rows(p, x, vt_param(p, "norm.weight", 1, &c->width),
                                  vt_param(p, "norm.bias", 1, &c->width), c->eps,
                                  rows);
     if (c->final_norm)
-        x = vt_vit_layernorm(p, x, c->eps, "norm");
+        x = vt_vit_layernorm(p, x, c, "norm");
     else if (vt_vit_returns_tokens(c))
         x = vt_scale(p, x, 1.0f); /* a value has one name: block.i's copy */
     if (vt_vit_returns_tokens(c)) {
@@ -351,11 +363,13 @@ static vt_val attention_pool(vt_plan *p, const vt_model *m, vt_val x)
     x = vt_dense(p, x, "attn_pool.kv", 2 * D, true, VT_ACT_NONE, VT_NONE,
                  VT_NONE);
     x = vt_attention_cross(
-        p, q, x, (vt_attention_args){.heads = c->heads, .bias = VT_NONE});
+        p, q, x,
+        (vt_attention_args){.heads = c->pool_heads ? c->pool_heads : c->heads,
+                            .bias = VT_NONE});
     x = vt_dense(p, x, "attn_pool.proj", D, true, VT_ACT_NONE, VT_NONE,
                  VT_NONE);
-    h = vt_vit_layernorm(p, x, c->eps, "attn_pool.norm");
-    h = vt_dense(p, h, "attn_pool.mlp.fc1", c->mlp, true, c->act, VT_NONE,
+    h = vt_vit_layernorm(p, x, c, "attn_pool.norm");
+    h = vt_dense(p, h, "attn_pool.mlp.fc1", c->pool_mlp, true, c->act, VT_NONE,
                  VT_NONE);
     x = vt_dense(p, h, "attn_pool.mlp.fc2", D, true, VT_ACT_NONE, VT_NONE, x);
     return vt_pool(p, x, VT_POOL_TOKEN, 0);
@@ -374,7 +388,7 @@ vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x)
                      0.5f);
     else
         x = vt_pool(p, x, c->pool, c->pool_first);
-    return c->fc_norm ? vt_vit_layernorm(p, x, c->eps, "fc_norm") : x;
+    return c->fc_norm ? vt_vit_layernorm(p, x, c, "fc_norm") : x;
 }
 
 /* The input of masked patch prediction. There is no pool, so fc_norm is applied
@@ -384,7 +398,7 @@ static vt_val last_patches(vt_plan *p, const vt_config *c, vt_val x)
     const int prefix = c->class_token + c->dist_token + c->registers;
 
     if (c->fc_norm && !c->final_norm)
-        x = vt_vit_layernorm(p, x, c->eps, "fc_norm");
+        x = vt_vit_layernorm(p, x, c, "fc_norm");
     return prefix ? vt_slice(p, x, prefix, vt_dim(p, x, 1) - prefix) : x;
 }
 
@@ -424,29 +438,36 @@ bool vt_vit_match(const vt_json *config, const vt_weights *w)
 {
     static const char *const timm[] = {
         "vit_", "flexivit_", "test_vit", "aimv2", "beit3_", "eva_large_", NULL};
-    /* timm's other ViTs with rotary positions (eva.py): the tensors do not
-     * show them */
-    static const char *const rotary[] = {"_rope_",    "_dinov3", "_lingbot",
-                                         "_sapiens2", "vit_pe_", NULL};
+    static const char *const others[] = {"_sapiens2", NULL};
+    static const char *const hf[] = {"vit", "vit_msn", "vit_mae", "ijepa",
+                                     NULL};
     const char *name = vt_config_timm(config), *type = vt_config_hf(config);
 
     if (!config)
         return strcmp(vt_weights_dialect(w), "npz") == 0 &&
                vt_weight_has(w, "patch_embed.proj.weight");
-    if (vt_name_has(name, rotary))
+    if (vt_name_has(name, others))
         return false;
     for (int i = 0; timm[i]; i++)
         if (strncmp(name, timm[i], strlen(timm[i])) == 0)
             return true;
-    return strcmp(type, "vit") == 0 || strcmp(type, "vit_msn") == 0;
+    for (int i = 0; hf[i]; i++)
+        if (strcmp(type, hf[i]) == 0)
+            return true;
+    return false;
 }
 
 vitcl_status vt_vit_configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
     const bool msn = strcmp(vt_config_hf(config), "vit_msn") == 0;
+    vitcl_status st = VITCL_OK;
 
-    return vt_configure(c, config, w, path, msn ? 1e-6f : 1e-12f, VT_ACT_GELU);
+    VT_TRY(vt_configure(c, config, w, path, msn ? 1e-6f : 1e-12f, VT_ACT_GELU));
+    if (c->source == VT_SOURCE_HF && !c->class_token) /* I-JEPA */
+        c->pool = VT_POOL_MEAN;
+done:
+    return st;
 }
 
 /* Everything after the patch projection. */

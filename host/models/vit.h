@@ -75,8 +75,9 @@ void vt_vit_head(vt_plan *p, const vt_model *m, vt_val x,
                  const vt_build_options *o, vt_outputs *out);
 
 /* Layer norm over the last axis; prefix.weight, prefix.bias. */
-vt_val vt_vit_layernorm(vt_plan *p, vt_val x, float eps, const char *format,
-                        ...) __attribute__((format(printf, 4, 5)));
+vt_val vt_vit_layernorm(vt_plan *p, vt_val x, const vt_config *c,
+                        const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* A copy under a second name, if that name is wanted. */
 void vt_vit_alias(vt_plan *p, vt_val x, const char *name);
 /* Keeps an extra output of the original library under its name there. It is a
@@ -100,6 +101,7 @@ VT_FAMILY(siglip);
 VT_FAMILY(beit);
 VT_FAMILY(relpos);
 VT_FAMILY(eva02);
+VT_FAMILY(rotary);
 VT_FAMILY(hybrid);
 VT_FAMILY(resnet);
 VT_FAMILY(resnetd);

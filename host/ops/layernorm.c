@@ -1,13 +1,14 @@
 /*
- * layernorm.c - layer norm of rows, or of the first rows of each picture.
+ * layernorm.c - layer norm of rows, or of the first rows of each picture, and
+ * root mean square norm, whose mean is 0.
  */
 #include "ops/common.h"
 
 #include <stdio.h>
 
 enum { IN_X, IN_GAMMA, IN_BETA };
-enum { OUT_Y, OUT_STAT }; /* stat: for the gradients */
-enum { I_TAKE, I_OF };    /* take rows of each `of`; 1, 1: all */
+enum { OUT_Y, OUT_STAT };     /* stat: for the gradients */
+enum { I_TAKE, I_OF, I_RMS }; /* take rows of each `of`; 1, 1: all */
 enum { F_EPS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
@@ -36,6 +37,11 @@ done:
     return st;
 }
 
+static const char *rms(const vt_step *s)
+{
+    return s->i[I_RMS] ? " -DRMS" : "";
+}
+
 static bool words(vt_int_rows *out, const vt_plan *p, const vt_step *s)
 {
     return vt_product_int_rows(out, vt_plan_settings(p)->dev, vt_plan_gemm(p),
@@ -50,10 +56,11 @@ static vitcl_status round_rows(vt_plan *p, vt_step *s)
     vitcl_status st = VITCL_OK;
     vt_int_rows w;
     vt_kernel *k;
+    char defines[sizeof w.defines + 8];
 
     VT_TRY(vt_op_need(words(&w, p, s), "no product reads its integers"));
-    VT_TRY(
-        vt_step_kernel(&k, p, s, "gemm_dot_rows", "gemm_dot_rows", w.defines));
+    snprintf(defines, sizeof defines, "%s%s", w.defines, rms(s));
+    VT_TRY(vt_step_kernel(&k, p, s, "gemm_dot_rows", "gemm_dot_rows", defines));
     VT_TRY(vt_args(p, k, "vvvviiiiiif", s->out[OUT_Y], s->in[IN_X],
                    s->in[IN_GAMMA], s->in[IN_BETA],
                    vt_op_rows(p, s->out[OUT_Y]), c, c, w.ld, s->i[I_TAKE],
@@ -74,11 +81,13 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
+    char defines[24];
 
     if (vt_value_of(p, s->out[OUT_Y])->dtype == VT_I8)
         return round_rows(p, s);
-    VT_TRY(vt_op_kernel_with(&k, p, s, "layernorm", "layernorm",
-                             whole(p, s) ? " -DWHOLE" : ""));
+    snprintf(defines, sizeof defines, "%s%s", whole(p, s) ? " -DWHOLE" : "",
+             rms(s));
+    VT_TRY(vt_op_kernel_with(&k, p, s, "layernorm", "layernorm", defines));
     VT_TRY(vt_args(p, k, "vvvvviiif", s->out[OUT_Y], s->out[OUT_STAT],
                    s->in[IN_X], s->in[IN_GAMMA], s->in[IN_BETA],
                    vt_dim(p, s->in[IN_X], -1), s->i[I_TAKE], s->i[I_OF],
@@ -93,7 +102,8 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
-    VT_TRY(vt_op_kernel(&k, p, s, "layernorm", "layernorm_grad_x"));
+    VT_TRY(
+        vt_op_kernel_with(&k, p, s, "layernorm", "layernorm_grad_x", rms(s)));
     VT_TRY(vt_args(p, k, "vvvvviii", s->out[VT_DX], s->in[VT_DY], s->in[IN_X],
                    s->in[VT_SAVED], s->in[IN_GAMMA], vt_dim(p, s->in[IN_X], -1),
                    s->i[I_TAKE], s->i[I_OF]));
@@ -148,25 +158,31 @@ const vt_op vt_op_layernorm = {.name = "layernorm",
                                .cpu_stored = cpu_stored};
 
 static vt_val append(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps,
-                     int take, int of)
+                     int take, int of, bool is_rms)
 {
     vt_step *s = vt_step_new(p, &vt_op_layernorm);
 
     if (!s)
         return VT_NONE;
     s->in[IN_X] = x, s->in[IN_GAMMA] = gamma, s->in[IN_BETA] = beta;
-    s->i[I_TAKE] = take, s->i[I_OF] = of;
+    s->i[I_TAKE] = take, s->i[I_OF] = of, s->i[I_RMS] = is_rms;
     s->f[F_EPS] = eps;
     return vt_step_add(p, s);
 }
 
 vt_val vt_layernorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps)
 {
-    return append(p, x, gamma, beta, eps, 1, 1);
+    return append(p, x, gamma, beta, eps, 1, 1, false);
 }
 
 vt_val vt_layernorm_rows(vt_plan *p, vt_val x, vt_val gamma, vt_val beta,
                          float eps, int count)
 {
-    return append(p, x, gamma, beta, eps, count, vt_dim(p, x, 1));
+    return append(p, x, gamma, beta, eps, count, vt_dim(p, x, 1), false);
+}
+
+vt_val vt_rmsnorm(vt_plan *p, vt_val x, vt_val gamma, float eps, int count)
+{
+    return append(p, x, gamma, VT_NONE, eps, count ? count : 1,
+                  count ? vt_dim(p, x, 1) : 1, true);
 }

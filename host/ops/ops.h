@@ -40,13 +40,18 @@ vt_val vt_layernorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps);
 /* Only rows 0..count-1 of each picture's T: x[B,T,C] -> [B,count,C]. */
 vt_val vt_layernorm_rows(vt_plan *p, vt_val x, vt_val gamma, vt_val beta,
                          float eps, int count);
+/* The same with a mean of 0 and no beta: x / sqrt(mean(x^2) + eps) * gamma.
+ * count 0: all rows. */
+vt_val vt_rmsnorm(vt_plan *p, vt_val x, vt_val gamma, float eps, int count);
 /* qkv[B,T,3C]: layer norm over each head's D of q and k (qk-norm); v is copied.
  * gammas and betas [D]. */
 vt_val vt_qknorm(vt_plan *p, vt_val qkv, int heads, vt_val q_gamma,
                  vt_val q_beta, vt_val k_gamma, vt_val k_beta, float eps);
-/* qkv[B,T,3C]: rotate q and k of the tokens from `skip` on; table[T-skip, 2,
- * D]: sin and cos (timm's EVA: interleaved pairs, x*cos + rot(x)*sin). */
-vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip);
+/* qkv[B,T,3C]: rotates pairs of q and k of the tokens from `skip` on: adjacent
+ * elements, or with `halves` those half a head apart. table[T-skip,2,D] or, for
+ * each head, [H,T-skip,2,D]: sin and cos of each element's angle. */
+vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip,
+               bool halves);
 
 typedef enum {               /* which tokens a token attends to: */
                VT_TO_ALL,    /* all of its picture */

@@ -5,7 +5,13 @@
 
 enum { IN_QKV, IN_TABLE, INS };
 enum { OUT_QKV };
-enum { I_HEADS, I_SKIP, INTS };
+enum { I_HEADS, I_SKIP, I_HALVES, INTS };
+
+/* Has each head a table of its own? */
+static bool is_each(const vt_plan *p, const vt_step *s)
+{
+    return vt_value_of(p, s->in[IN_TABLE])->rank == 4;
+}
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
@@ -19,8 +25,10 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
                       "qkv must be [B,T,3*heads*D]"));
     d = vt_dim(p, x, 2) / 3 / heads;
     VT_TRY(vt_op_need(d % 2 == 0 && vt_op_count(p, s->in[IN_TABLE]) ==
-                                        (long long)(t - skip) * 2 * d,
-                      "the table must be [T-skip,2,D], D even"));
+                                        (long long)(is_each(p, s) ? heads : 1) *
+                                            (t - skip) * 2 * d,
+                      "the table must be [T-skip,2,D] or [H,T-skip,2,D], D "
+                      "even"));
     VT_TRY(vt_op_like(p, s, OUT_QKV, x));
 done:
     return st;
@@ -32,11 +40,12 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
     vt_val x = s->in[IN_QKV];
-    int c = vt_dim(p, x, 2) / 3;
+    int c = vt_dim(p, x, 2) / 3, d = c / s->i[I_HEADS];
+    int each = is_each(p, s) ? (vt_dim(p, x, 1) - s->i[I_SKIP]) * 2 * d : 0;
 
     VT_TRY(vt_op_kernel(&k, p, s, "rope", s->op->name));
-    VT_TRY(vt_args(p, k, "vvviiii", s->out[OUT_QKV], x, s->in[IN_TABLE],
-                   vt_dim(p, x, 1), c, c / s->i[I_HEADS], s->i[I_SKIP]));
+    VT_TRY(vt_args(p, k, "vvviiiiii", s->out[OUT_QKV], x, s->in[IN_TABLE],
+                   vt_dim(p, x, 1), c, d, s->i[I_SKIP], s->i[I_HALVES], each));
     vt_op_blocks(k, p, 3 * c / 2, vt_op_rows(p, x));
 done:
     return st;
@@ -61,9 +70,10 @@ const vt_op vt_op_rope = {.name = "rope",
                           .half_in = 1u << IN_QKV,
                           .half_out = 1u << OUT_QKV};
 
-vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip)
+vt_val vt_rope(vt_plan *p, vt_val qkv, int heads, vt_val table, int skip,
+               bool halves)
 {
-    return vt_op_append(p, &vt_op_rope, INS,
-                        (vt_val[]){[IN_QKV] = qkv, [IN_TABLE] = table}, INTS,
-                        (int[]){[I_HEADS] = heads, [I_SKIP] = skip});
+    return vt_op_append(
+        p, &vt_op_rope, INS, (vt_val[]){[IN_QKV] = qkv, [IN_TABLE] = table},
+        INTS, (int[]){[I_HEADS] = heads, [I_SKIP] = skip, [I_HALVES] = halves});
 }

@@ -74,6 +74,7 @@ static const vt_row timm_rows[] = {
     WITH("visual.head.proj.%", "head.%", .whole = true),
     DROP("mask_token"),
     DROP("lm_head.*"),
+    AS("rope.freqs", "rope.freqs"),
     DROP("rope.*"),
     DROP("rope_embed.*"),
     DROP(ATTN "rope.*"),
@@ -218,6 +219,36 @@ static const vt_row hf_rows[] = {
     {.from = NULL},
 };
 
+/* HF transformers: models/dinov3_vit; the MLP's name of fc1 depends on
+ * whether it is gated. */
+#define DINOV3                                                                 \
+    AS("embeddings.cls_token", "cls_token"),                                   \
+        AS("embeddings.register_tokens", "reg_token"),                         \
+        AS("embeddings.patch_embeddings.%", "patch_embed.proj.%"),             \
+        AS("layer.#.norm1.%", "blocks.#.norm1.%"),                             \
+        AS("layer.#.norm2.%", "blocks.#.norm2.%"),                             \
+        WITH("layer.#.attention.q_proj.%", ATTN "qkv.%", Q),                   \
+        WITH("layer.#.attention.k_proj.%", ATTN "qkv.%", K),                   \
+        WITH("layer.#.attention.v_proj.%", ATTN "qkv.%", V),                   \
+        AS("layer.#.attention.o_proj.%", ATTN "proj.%"),                       \
+        AS("layer.#.layer_scale1.lambda1", "blocks.#.ls1.gamma"),              \
+        AS("layer.#.layer_scale2.lambda1", "blocks.#.ls2.gamma"),              \
+        AS("layer.#.mlp.down_proj.%", "blocks.#.mlp.fc2.%"),                   \
+        AS("norm.%", "norm.%"), DROP("embeddings.mask_token"),                 \
+        DROP("rope_embeddings.*")
+static const vt_row dinov3_rows[] = {
+    DINOV3,
+    AS("layer.#.mlp.up_proj.%", "blocks.#.mlp.fc1.%"),
+    {.from = NULL},
+};
+static const vt_row dinov3_gated_rows[] = {
+    DINOV3,
+    WITH("layer.#.mlp.gate_proj.%", "blocks.#.mlp.fc1.%", .parts = 2,
+         .part = 0),
+    WITH("layer.#.mlp.up_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
+    {.from = NULL},
+};
+
 /* OpenAI's CLIP and open_clip's copies of it: model.py, class
  * VisionTransformer. Names without the prefix belong to the text tower. */
 #define RES "transformer.resblocks.#."
@@ -309,9 +340,16 @@ static const char *const clip_prefixes[] = {"visual.", NULL};
 static const char *const hf_marks[] = {
     "embeddings.patch_embeddings.projection.weight",
     "embeddings.patch_embedding.weight", NULL};
-static const char *const hf_prefixes[] = {
-    "vit.",  "deit.",         "dinov2.", "dinov2_with_registers.",
-    "beit.", "vision_model.", "",        NULL};
+static const char *const hf_prefixes[] = {"vit.",    "deit.",
+                                          "dinov2.", "dinov2_with_registers.",
+                                          "beit.",   "vision_model.",
+                                          "ijepa.",  "data2vec_vision.",
+                                          "",        NULL};
+static const char *const dinov3_marks[] = {"embeddings.patch_embeddings.weight",
+                                           NULL};
+static const char *const dinov3_gated_marks[] = {"layer.0.mlp.gate_proj.weight",
+                                                 NULL};
+static const char *const dinov3_prefixes[] = {"", NULL};
 /* the second: ResNets */
 static const char *const timm_marks[] = {
     "patch_embed.proj.weight", "stages.0.blocks.0.conv2.weight", NULL};
@@ -320,6 +358,9 @@ static const char *const timm_prefixes[] = {"visual.trunk.", "", NULL};
 const vt_dialect vt_dialects[] = {
     {"npz", npz_marks, npz_prefixes, true, npz_rows},
     {"clip", clip_marks, clip_prefixes, true, clip_rows},
+    {"dinov3 gated", dinov3_gated_marks, dinov3_prefixes, false,
+     dinov3_gated_rows},
+    {"dinov3", dinov3_marks, dinov3_prefixes, false, dinov3_rows},
     {"hf", hf_marks, hf_prefixes, false, hf_rows},
     {"timm", timm_marks, timm_prefixes, true, timm_rows},
     {NULL, NULL, NULL, false, NULL},

@@ -25,7 +25,7 @@ static void ref_of_layernorm(double *out, const double *const *in,
     const int *d = c->in[0].dim;
 
     ref_layernorm(out, in[0], in[1], in[2], d[0], d[1], d[2],
-                  c->arg[0] ? c->arg[0] : d[1], 1e-6);
+                  c->arg[0] ? c->arg[0] : d[1], 1e-6, 0);
 }
 
 Test(halves, layernorm)

@@ -51,7 +51,7 @@ Test(halves_more, qknorm)
 
 static vt_val rope(vt_plan *p, const vt_val *in, const vt_case *c)
 {
-    return vt_rope(p, in[0], c->arg[0], in[1], c->arg[1]);
+    return vt_rope(p, in[0], c->arg[0], in[1], c->arg[1], c->arg[2]);
 }
 
 static void ref_of_rope(double *out, const double *const *in, const vt_case *c)
@@ -59,7 +59,7 @@ static void ref_of_rope(double *out, const double *const *in, const vt_case *c)
     const int *d = c->in[0].dim;
 
     ref_rope(out, in[0], in[1], d[0], d[1], c->arg[0], d[2] / 3 / c->arg[0],
-             c->arg[1]);
+             c->arg[1], c->arg[2], 0);
 }
 
 Test(halves_more, rope)
@@ -71,6 +71,9 @@ Test(halves_more, rope)
         {.name = "rope 3x3, 1 head of 10",
          .in = {X(3, 3, 30), {.rank = 3, .dim = {3, 2, 10}, .param = true}},
          .arg = {1, 0}},
+        {.name = "rope 3x3, halves of 10",
+         .in = {X(3, 3, 30), {.rank = 3, .dim = {3, 2, 10}, .param = true}},
+         .arg = {1, 0, 1}},
         {0}};
 
     vt_check_halves(cases, rope, ref_of_rope);

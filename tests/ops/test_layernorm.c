@@ -13,6 +13,8 @@
 
 static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
 {
+    if (c->arg[1])
+        return vt_rmsnorm(p, in[0], in[1], 1e-6f, c->arg[0]);
     return c->arg[0]
                ? vt_layernorm_rows(p, in[0], in[1], in[2], 1e-6f, c->arg[0])
                : vt_layernorm(p, in[0], in[1], in[2], 1e-6f);
@@ -23,7 +25,8 @@ static void ref(double *out, const double *const *in, const vt_case *c)
     const int *d = c->in[0].dim;
     int count = c->arg[0] ? c->arg[0] : d[1];
 
-    ref_layernorm(out, in[0], in[1], in[2], d[0], d[1], d[2], count, 1e-6);
+    ref_layernorm(out, in[0], in[1], in[2], d[0], d[1], d[2], count, 1e-6,
+                  c->arg[1]);
 }
 
 #define ROW(B, T, C)                                                           \
@@ -31,6 +34,15 @@ static void ref(double *out, const double *const *in, const vt_case *c)
         {.rank = 3, .dim = {B, T, C}}, {.rank = 1, .dim = {C}, .param = true}, \
         {                                                                      \
             .rank = 1, .dim = {C}, .param = true                               \
+        }                                                                      \
+    }
+
+#define RMS(B, T, C)                                                           \
+    {                                                                          \
+        {.rank = 3, .dim = {B, T, C}, .shift = 0.5},                           \
+            {.rank = 1, .dim = {C}, .param = true},                            \
+        {                                                                      \
+            .none = true                                                       \
         }                                                                      \
     }
 
@@ -48,6 +60,9 @@ Test(layernorm, all)
         {.name = "2x3x768", .in = ROW(2, 3, 768)},
         {.name = "first of each", .in = ROW(3, 4, 19), .arg = {1}},
         {.name = "first two of each", .in = ROW(2, 5, 40), .arg = {2}},
+        {.name = "rms 2x3x33", .in = RMS(2, 3, 33), .arg = {0, 1}},
+        {.name = "rms 1x5x768", .in = RMS(1, 5, 768), .arg = {0, 1}},
+        {.name = "rms, first two of each", .in = RMS(2, 5, 40), .arg = {2, 1}},
         {.name = "no gamma, no beta",
          .in = {{.rank = 3, .dim = {2, 3, 21}},
                 {.none = true},

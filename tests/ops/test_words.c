@@ -348,12 +348,12 @@ static void ref_of_block(double *out, const double *const *in, const vt_case *c)
     double *h = malloc(n * 8), *qkv = malloc(3 * n * 8), *x = malloc(n * 8);
     double *wide = malloc((size_t)m * (size_t)s.W * 8);
 
-    ref_layernorm(h, in[0], in[1], NULL, s.B, s.T, s.C, s.T, 1e-6);
+    ref_layernorm(h, in[0], in[1], NULL, s.B, s.T, s.C, s.T, 1e-6, 0);
     ref_linear(qkv, h, in[2], NULL, NULL, NULL, m, 3 * s.C, s.C, 0);
     ref_heads(h, qkv, qkv + s.C, qkv + 2 * s.C, NULL, s.B, H, s.C / H, s.T, s.T,
               3 * s.C, 3 * s.C, 1 / sqrt((double)s.C / H), 0);
     ref_linear(x, h, in[3], NULL, NULL, in[0], m, s.C, s.C, 0);
-    ref_layernorm(h, x, in[1], NULL, s.B, s.T, s.C, s.T, 1e-6);
+    ref_layernorm(h, x, in[1], NULL, s.B, s.T, s.C, s.T, 1e-6, 0);
     ref_linear(wide, h, in[4], NULL, NULL, NULL, m, s.W, s.C, VT_ACT_GELU);
     ref_linear(out, wide, in[5], NULL, NULL, x, m, s.C, s.W, 0);
     free(h);

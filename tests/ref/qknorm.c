@@ -18,6 +18,6 @@ void ref_qknorm(double *out, const double *qkv, const double *const *weights,
                     memcpy(out + at, qkv + at, (unsigned)D * sizeof *out);
                 else
                     ref_layernorm(out + at, qkv + at, weights[2 * part],
-                                  weights[2 * part + 1], 1, 1, D, 1, eps);
+                                  weights[2 * part + 1], 1, 1, D, 1, eps, 0);
             }
 }

@@ -21,11 +21,11 @@ void ref_mul(double *out, const double *a, const double *b, int n);
 void ref_mul_rows(double *out, const double *x, const double *y, int N, int R);
 void ref_layernorm(double *out, const double *x, const double *gamma,
                    const double *beta, int B, int T, int C, int count,
-                   double eps);
+                   double eps, int rms);
 void ref_qknorm(double *out, const double *qkv, const double *const *weights,
                 int N, int H, int D, double eps);
 void ref_rope(double *out, const double *qkv, const double *table, int B, int T,
-              int H, int D, int skip);
+              int H, int D, int skip, int halves, int each);
 void ref_relpos(double *out, const double *table, const int *index, int H,
                 int pairs);
 /* q rows 3*H*D apart in qkv[B,T,..]; keys[L,H*D]; R prefix tokens */

@@ -1,11 +1,19 @@
 /*
- * rope.c - timm's apply_rot_embed_cat: x * cos + rot(x) * sin, rot(x) =
- * (-x[1], x[0], -x[3], x[2], ...), on q and k of tokens skip..
+ * rope.c - timm's apply_rot_embed_cat: x * cos + rot(x) * sin on q and k of
+ * tokens skip.., rot(x) = (-x[1], x[0], -x[3], x[2], ...) or, with halves,
+ * (-x[D/2], ..., x[0], ...). each: table has a part for each head.
  */
 #include "ref/ref.h"
 
+static double rot(const double *x, int d, int D, int halves)
+{
+    if (halves)
+        return d < D / 2 ? -x[d + D / 2] : x[d - D / 2];
+    return d % 2 ? x[d - 1] : -x[d + 1];
+}
+
 void ref_rope(double *out, const double *qkv, const double *table, int B, int T,
-              int H, int D, int skip)
+              int H, int D, int skip, int halves, int each)
 {
     for (int n = 0; n < B * T; n++)
         for (int part = 0; part < 3; part++)
@@ -15,9 +23,10 @@ void ref_rope(double *out, const double *qkv, const double *table, int B, int T,
                     double v = qkv[at + d];
 
                     if (part < 2 && t >= 0) {
-                        double rot = d % 2 ? qkv[at + d - 1] : -qkv[at + d + 1];
-                        const double *row = table + t * 2 * D;
-                        v = v * row[D + d] + rot * row[d];
+                        const double *row =
+                            table + ((each ? h * (T - skip) : 0) + t) * 2 * D;
+                        v = v * row[D + d] +
+                            rot(qkv + at, d, D, halves) * row[d];
                     }
                     out[at + d] = v;
                 }

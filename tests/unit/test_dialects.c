@@ -203,7 +203,7 @@ Test(dialects, older_timm)
         {"blocks.2.mlp.w12.bias", {6}},
         {"register_tokens", {1, 4, 2}},
         {"mask_token", {1, 2}},
-        {"rope.freqs", {4}},
+        {"rope.freqs_cos", {4}},
         {"something.else", {3}},
     };
     vt_weights *w = NULL;
@@ -227,7 +227,7 @@ Test(dialects, older_timm)
     READ(w, "reg_token", 3, 1, 4, 2);
     READ(w, "something.else", 1, 3);
     cr_expect_null(vt_weights_get(w, "mask_token"));
-    cr_expect_null(vt_weights_get(w, "rope.freqs"));
+    cr_expect_null(vt_weights_get(w, "rope.freqs_cos"));
     cr_expect_eq(vt_weights_count(w), 11);
     vt_weights_free(w);
 }

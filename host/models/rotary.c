@@ -1,0 +1,151 @@
+/*
+ * rotary.c - ViTs whose only new part is rotary positions: DINOv3 (Simeoni et
+ * al. 2025, arXiv:2508.10104; timm's and HF's files), Perception Encoder (Bolya
+ * et al. 2025, arXiv:2504.13181), RoPE-ViT (Heo et al. 2024, arXiv:2403.13298),
+ * timm's own "rope" models and LingBot.
+ *
+ * Easy to get wrong:
+ *   - the tensors do not show the rotation: with timm it depends on the
+ *     architecture's name, and model_args override it
+ *   - DINOv3 has registers and no absolute positions; timm's mean is over the
+ *     normalised patches, HF's pooled vector is the class token
+ *   - Perception Encoder core pools by attention with 8 heads, over all tokens;
+ *     "spatial" and "lang" have no norm after the blocks
+ *   - eps is 1e-5 in DINOv3 and Perception Encoder, else 1e-6
+ */
+#include "base/memory.h"
+#include "models/config.h"
+#include "models/rope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct named_rule {
+    const char *part; /* of the architecture's name */
+    float eps;
+    vt_rope_rule rule;
+} named_rule;
+
+/* The first match counts. */
+static const named_rule rules[] = {
+    {"_dinov3", 1e-5f, {VT_ROPE_CENTRES, true, false, 0, 0, 0, 100}},
+    {"_lingbot", 1e-5f, {VT_ROPE_CENTRES, true, false, 0, 0, 0, 100}},
+    {"vit_pe_", 1e-5f, {VT_ROPE_INDEX, false, true, 0, 0, 1, 10000}},
+    {"_rope_mixed_", 1e-6f, {VT_ROPE_MIXED, false, true, 0, 0, 0, 10}},
+    {"_rope_reg", 1e-6f, {VT_ROPE_INDEX, false, false, 16, 16, 0, 10000}},
+    {"_rope_", 1e-6f, {VT_ROPE_INDEX, false, true, 0, 0, 0, 100}},
+};
+
+static const named_rule *find(const char *name)
+{
+    for (size_t i = 0; i < VT_COUNT(rules); i++)
+        if (strncmp(name, "vit_", 4) == 0 && strstr(name, rules[i].part))
+            return &rules[i];
+    return NULL;
+}
+
+bool vt_rotary_match(const vt_json *config, const vt_weights *w)
+{
+    (void)w;
+    return find(vt_config_timm(config)) ||
+           strcmp(vt_config_hf(config), "dinov3_vit") == 0;
+}
+
+/* Perception Encoder's places are scaled to the grid that the name has:
+ * "patch14_336" is 24. */
+static void scale_to_name(vt_rope_rule *rule, const char *name)
+{
+    const char *at = strstr(name, "_patch");
+    char *end;
+    long patch, size;
+
+    if (!at)
+        return;
+    patch = strtol(at + 6, &end, 10);
+    size = *end == '_' ? strtol(end + 1, NULL, 10) : 0;
+    if (patch > 0 && size >= patch && size <= VT_MOST_PIXELS)
+        rule->ref_h = rule->ref_w = (int)(size / patch);
+}
+
+static vitcl_status of_timm(vt_config *c, const vt_json *config,
+                            const vt_weights *w, const char *path)
+{
+    const char *name = vt_config_timm(config), *bad = NULL;
+    const vt_json *args = vt_json_get(config, "model_args");
+    const named_rule *r = find(name);
+    vitcl_status st = VITCL_OK;
+    bool rows = false;
+
+    c->rope = r->rule;
+    if (strncmp(name, "vit_pe_", 7) == 0) {
+        rows = true;
+        scale_to_name(&c->rope, name);
+        if (strstr(name, "gigantic"))
+            c->rope.offset = 0;
+        if (strstr(name, "_core_"))
+            c->pool_heads = 8;
+    }
+    rows |= strstr(name, "_ape_") != NULL;
+    vt_json_bool(&rows, vt_json_get(args, "use_abs_pos_emb"));
+    c->pos_optional = !rows;
+    vt_config_number(&c->pool_heads, args, "attn_pool_num_heads", VT_MOST_WIDTH,
+                     &bad);
+    if (bad)
+        VT_TRY(vt_bad_number(path, bad));
+    VT_TRY(vt_rope_read(&c->rope, args, path));
+    VT_TRY(vt_configure_timm(c, config, w, path));
+    c->eps = r->eps;
+    rows = true;
+    vt_json_bool(&rows, vt_json_get(args, "use_rot_pos_emb"));
+    if (!rows)
+        c->rope.kind = VT_ROPE_NONE;
+    if (c->attn_pool) /* it pools the prefix tokens, too */
+        c->pool_all = true, c->pool_first = 0;
+done:
+    return st;
+}
+
+static vitcl_status of_hf(vt_config *c, const vt_json *config,
+                          const vt_weights *w, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    double base = 100;
+
+    c->rope = (vt_rope_rule){.kind = VT_ROPE_CENTRES, .halves = true};
+    c->pos_optional = true;
+    vt_json_number(&base, vt_json_get(config, "rope_theta"));
+    if (!(base >= 1e-3 && base <= 1e9))
+        VT_TRY(vt_bad_number(path, "rope_theta"));
+    c->rope.temperature = (float)base;
+    VT_TRY(vt_configure_hf(c, config, w, path, 1e-5f, VT_ACT_GELU));
+    if (!vt_json_get(config, "num_attention_heads"))
+        c->heads = 6; /* the default of this class */
+    c->layer_scale = true;
+    if (c->swiglu && c->act != VT_ACT_SILU)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: hidden_act in place of a gated MLP's silu is not "
+                       "supported",
+                       path));
+done:
+    return st;
+}
+
+vitcl_status vt_rotary_configure(vt_config *c, const vt_json *config,
+                                 const vt_weights *w, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(find(vt_config_timm(config)) ? of_timm(c, config, w, path)
+                                        : of_hf(c, config, w, path));
+    VT_TRY(vt_rope_check(c, path));
+done:
+    return st;
+}
+
+void vt_rotary_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                     const vt_build_options *o, vt_outputs *out)
+{
+    vt_rope_build(p, m, pixels, o, out);
+    if (vt_vit_returns_tokens(vt_model_config(m)))
+        vt_vit_return(p, out->features, "pooler_output");
+}
