@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-typedef struct vitcl_text vitcl_text; /* a text tower, its tokenizer, a plan */
+typedef struct vitcl_text vitcl_text; /* a text tower, its tokenizer, plans */
 
 typedef struct {
     size_t size;
@@ -28,8 +28,9 @@ typedef struct {
 
 /* Loads the text tower of the checkpoint at `path` with its tokenizer, and
  * plans it; path: as for vitcl_model_load(). Only the text tower's tensors are
- * read. VITCL_EUNSUPPORTED: the checkpoint has no text tower, or it or its
- * tokenizer is of an unsupported kind. */
+ * read. VITCL_EUNSUPPORTED: the checkpoint has no text tower, or one of an
+ * unsupported kind. A tokenizer that is missing or unsupported is an error
+ * where a text is given; tokens need none. */
 VITCL_STATUS vitcl_text_new(vitcl_text **out, vitcl_device *device,
                             const char *path,
                             const vitcl_text_options *options);
@@ -66,7 +67,8 @@ VITCL_STATUS vitcl_text_embed_tokens(float *out, vitcl_text *text,
                                      const int32_t *ids, uint32_t n);
 /* Computes a vector of length 1 for each of n labels: the direction of the mean
  * of the unit vectors of all prompts with this label, as OpenCLIP has it. In a
- * prompt "{}" stands for the label. prompts NULL or empty: the label itself.
+ * prompt "{}" stands for the label; it must have one. prompts, ended by NULL:
+ * NULL or empty: the label itself.
  * out[n * features]. progress: labels done; or NULL. */
 VITCL_STATUS vitcl_text_labels(float *out, vitcl_text *text,
                                const char *const *labels, uint32_t n,

@@ -10,6 +10,7 @@
 #include "api/text.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "product/half_choice.h"
@@ -116,7 +117,16 @@ static vt_text_plan *plan_of(vitcl_text *t, int end)
 /* Tokens can be given without one, so an error is kept until a text is. */
 static void open_tokenizer(vitcl_text *t, const char *path, bool lower)
 {
-    t->tokenizer_status = vt_tokenizer_open(&t->tokenizer, path, lower);
+    const char *slash = strrchr(path, '/');
+    char *folder = NULL;
+
+    t->tokenizer_status =
+        vt_path_is_folder(path) ? vt_strdup(&folder, path)
+        : slash ? vt_format(&folder, "%.*s", (int)(slash + 1 - path), path)
+                : vt_strdup(&folder, ".");
+    if (t->tokenizer_status == VITCL_OK)
+        t->tokenizer_status = vt_tokenizer_open(&t->tokenizer, folder, lower);
+    free(folder);
     if (t->tokenizer_status != VITCL_OK)
         snprintf(t->tokenizer_message, sizeof t->tokenizer_message, "%s",
                  vt_message());

@@ -391,6 +391,19 @@ Test(text, words)
     free(want);
 }
 
+/* The path of the weights stands for their folder. */
+Test(text, a_file)
+{
+    vitcl_device *d = device_open();
+    vitcl_text *t = text_open(d, "hf_words/model.safetensors", 1, VITCL_F32);
+    float out[WIDE];
+
+    cr_expect_eq(vitcl_text_embed(out, t, texts, 1), VITCL_OK, "%s",
+                 vitcl_last_error());
+    vitcl_text_free(t);
+    vitcl_device_free(d);
+}
+
 /* Without prompts, a label is its own: the unit vector of the text. */
 Test(text, plain_labels)
 {
