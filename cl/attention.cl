@@ -11,14 +11,15 @@
  * Query i of picture b, head h, is q[b*qb + i*ldq + h*D + d]; its keys are
  * kv[b*T*ldk + j*ldk + koff + h*D + d], its values the same with voff. q and kv
  * may be one buffer. qb = 0: all pictures share one set of queries. bias is
- * [H,Tq,T] or, with BIAS=2, [B,H,Tq,T]. Only attention__probs stores T x T.
+ * [H,Tq,T]; with BIAS=2, [B,H,Tq,T]; with BIAS=3, [Tq,T]. Only attention__probs
+ * stores T x T.
  *
  * Tiled     A work-item has one query in registers; tiles of KT keys and values
  *           and their scores are in local memory (KT*(2*D+WG) floats), and
  *           with QUERY_LOCAL the queries (D*(WG+1)).
  *           Launch: global {ceil(Tq/WG)*WG, H, B}, local {WG, 1, 1}.
  * Probs     A work-item has one query. Launch: global {Tq, H, B}.
- * Defines   D; BIAS if there is one (2: one for each picture); LINES for the
+ * Defines   D; BIAS if there is one; LINES for the
  *           columns of a grid, QT and KVT for the storage of q and kv
  *           (common_attention.cl); YT for out's. Tiled: WG KT.
  * Numerics  Every sum runs over ascending d or j, so the bits of a query depend

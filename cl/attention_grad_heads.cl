@@ -16,7 +16,7 @@
  *           and pairs, words of the same d of two rows, whose products with
  *           such words of two keys or two queries are the gradients.
  * Launch    vt_kernel_tiles() of H * B / pictures.
- * Defines   D; BIAS if there is one (2: one for each picture); LINES as in
+ * Defines   D; BIAS if there is one; LINES as in
  *           common_attention.cl; V NV TMAX (the largest T) HELD; WORDS, with
  *           V 16 and NV 2.
  * Numerics  Every sum has a fixed order, no atomics: equal bits. With WORDS, q,

@@ -11,7 +11,7 @@
  *           blocks of JB row blocks of RT or RT1 keys; from the second block on
  *           the output so far is scaled to the new maximum.
  *           Launch: vt_kernel_tiles() of ceil(Tq / (NV*V)) * H * B.
- * Defines   D; BIAS if there is one (2: one for each picture); LINES as in
+ * Defines   D; BIAS if there is one; LINES as in
  *           common_attention.cl; V NV; RT RT1 JB: keys are tb row blocks,
  *           the first tbig of RT and the others of RT1; RD RD1 DBIG: the same
  *           for D, DBIG blocks of RD and then blocks of RD1.

@@ -16,7 +16,7 @@
  *           [ROW][32 keys] and [pairs of keys][32 d]; if HELD blocks are all,
  *           once for tiles of the same head that follow each other.
  *           From the second block on the output is scaled to the new maximum.
- * Defines   D; BIAS if there is one (2: one for each picture); LINES, QT, KVT
+ * Defines   D; BIAS if there is one; LINES, QT, KVT
  *           as in common_attention.cl; R R1: queries are `blocks` blocks, the
  *           first `big` of R and the others of R1; KV, even if there are
  *           several blocks, and HELD; YT, how out is stored.

@@ -3,6 +3,8 @@
  * and backward: queries, keys with values, bias and sizes, as attention.cl
  * says.
  *
+ * BIAS        if there is one: 1, for each head; 2, for each picture and head;
+ *             3, for all of them.
  * VT_BIAS_OF  the [Tq,T] of the bias for picture b and head h.
  * VT_Q_AT, VT_KV_AT  where the first query, and the first key or value, of
  *             picture b is in q and kv.
@@ -40,6 +42,8 @@
 #endif
 #if BIAS == 2
 #define VT_BIAS_OF(b, h) ((size_t)(b)*H + (h))
+#elif BIAS == 3
+#define VT_BIAS_OF(b, h) ((size_t)0)
 #else
 #define VT_BIAS_OF(b, h) ((size_t)(h))
 #endif

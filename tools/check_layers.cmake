@@ -6,6 +6,7 @@ cmake_minimum_required(VERSION 3.16)
 
 set(may_base)
 set(may_walk base)
+set(may_text base)
 set(may_image base)
 set(may_weights base)
 set(may_ocl base)
@@ -22,7 +23,7 @@ set(may_train base image weights plan ops models data convert)
 set(may_mpi train) # modules, built once with each MPI
 set(may_eval base plan models data)
 set(may_convert base image weights models)
-set(may_api base image weights ocl units gemm tune product plan ops models data train eval convert)
+set(may_api base text image weights ocl units gemm tune product plan ops models data train eval convert)
 set(may_plot base) # this and all below are of the programs alone
 set(may_inspect base plot)
 set(may_pull base)

@@ -121,6 +121,10 @@ typedef struct vt_given {
 vt_given vt_turns_give(vt_given given);        /* returns the one before */
 vt_val vt_turns_given(const vitcl_session *s); /* VT_NONE: it gives none */
 
+/* ---- identity.c ---- */
+/* A hash of a model's config and weights, and of `more` (NULL: nothing). */
+vitcl_status vt_identity_of(char out[65], const vt_model *m, const char *more);
+
 /* ---- finite.c ---- */
 bool vt_all_finite(const float *x, size_t n);
 /* Returns an error that says why picture `index` of the last run has no finite

@@ -102,7 +102,7 @@ static void end(char out[65], vt_sha256_state *s)
     vt_sha256_hex(out, hash);
 }
 
-static vitcl_status of_weights(char out[65], const vt_model *m)
+vitcl_status vt_identity_of(char out[65], const vt_model *m, const char *more)
 {
     vt_sha256_state s;
     vitcl_status st;
@@ -111,6 +111,8 @@ static vitcl_status of_weights(char out[65], const vt_model *m)
     VT_TRY(add_config(&s, m));
     if (vt_model_weights(m))
         VT_TRY(add_weights(&s, vt_model_weights(m)));
+    if (more)
+        add_text(&s, more);
     end(out, &s);
 done:
     return st;
@@ -157,7 +159,7 @@ vitcl_status vitcl_model_identity(char model_id[65], char pictures_id[65],
     VT_GIVEN(pictures_id);
     VT_GIVEN(model);
     VT_TRY(vt_handle_size(&height, &width, &batch, model));
-    VT_TRY(of_weights(of_model, model->model));
+    VT_TRY(vt_identity_of(of_model, model->model, NULL));
     VT_TRY(of_pictures(of_size, model->model, height, width));
     memcpy(model_id, of_model, sizeof of_model);
     memcpy(pictures_id, of_size, sizeof of_size);

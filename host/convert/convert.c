@@ -310,6 +310,12 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     VT_TRY(vt_tensors_open(&j.raw, path));
     VT_TRY(vt_weights_new(&j.weights, j.raw, NULL));
     j.raw = NULL;
+    if (timm && vt_json_get(vt_model_json(j.model), "open_clip") &&
+        strcmp(vt_weights_dialect(j.weights), "timm") == 0)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: a tower of timm in a folder of open_clip is "
+                       "converted to Hugging Face's form only",
+                       path));
     made = mkdir(folder, 0777) == 0;
     if (!made && errno != EEXIST) {
         st = vt_fail(VITCL_EIO, "%s: %s", folder, strerror(errno));

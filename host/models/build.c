@@ -77,6 +77,11 @@ void vt_model_build(vt_plan *p, const vt_model *m, vt_val pixels,
         return;
     }
     m->arch->build(p, m, pixels, options ? options : &inference, out);
+    if (c->projection && c->source == VT_SOURCE_TIMM) {
+        out->features = vt_dense(p, out->features, "head", c->projection,
+                                 c->head_bias, VT_ACT_NONE, VT_NONE, VT_NONE);
+        vt_name(p, out->features, "image_embeds");
+    }
     vt_keep(p, out->features);
     vt_keep(p, out->logits);
 }

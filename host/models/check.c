@@ -191,6 +191,8 @@ static bool harmless(const vt_model *m, const char *name)
                             (strcmp(m->config.family, "siglip") == 0 ||
                              strcmp(m->config.family, "clip") == 0);
 
+    if (m->config.context && strncmp(name, "logit_", 6) == 0)
+        return true;
     for (int i = 0; classifier && idle[i]; i++)
         if (strncmp(name, idle[i], strlen(idle[i])) == 0)
             return true;
@@ -282,14 +284,34 @@ static vitcl_status sketch(vt_plan **out, const vt_model *m, int height,
     vt_outputs o;
 
     VT_TRY(vt_plan_new(&p, &(vt_plan_options){.keep = keep}));
-    vt_model_build(
-        p, m, vt_input(p, "pixels", VT_F32, 4, (int[]){1, 3, height, width}),
-        NULL, &o);
+    if (m->config.context)
+        vt_tower_build(p, m,
+                       vt_input(p, "embed", VT_F32, 3,
+                                (int[]){1, m->config.context, m->config.width}),
+                       vt_input(p, "end", VT_I32, 1, (int[]){1}), &o);
+    else
+        vt_model_build(
+            p, m,
+            vt_input(p, "pixels", VT_F32, 4, (int[]){1, 3, height, width}),
+            NULL, &o);
     VT_TRY(vt_plan_status(p));
     *out = p, p = NULL;
 done:
     vt_plan_free(p);
     return st;
+}
+
+/* A text tower's rows are read by the host. */
+static void check_tables(audit *a)
+{
+    const vt_config *c = &a->m->config;
+
+    check_tensor(a, "token_embed.weight",
+                 &(vt_value){.rank = 2, .dim = {c->vocabulary, c->width}},
+                 true);
+    check_tensor(a, "pos_embed",
+                 &(vt_value){.rank = 3, .dim = {1, c->context, c->width}},
+                 true);
 }
 
 vitcl_status vt_model_check(vt_model *m)
@@ -315,6 +337,8 @@ vitcl_status vt_model_check(vt_model *m)
             if (!seen)
                 VT_TRY(check_one(&a, v));
         }
+    if (m->config.context)
+        check_tables(&a);
     VT_TRY(check_rest(&a));
     VT_TRY(check_k_bias(&a));
     VT_TRY(check_norms(m, p));

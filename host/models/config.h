@@ -28,7 +28,9 @@ enum {
     VT_MOST_PIXELS = 16384,
     VT_MOST_WIDTH = 65536,
     VT_MOST_MLP = 1 << 20,
-    VT_MOST_DEPTH = 1024
+    VT_MOST_DEPTH = 1024,
+    VT_MOST_TOKENS = 4096,   /* of a text */
+    VT_MOST_WORDS = 16777216 /* kinds of tokens */
 };
 /* A string, or "". */
 const char *vt_config_text(const vt_json *o, const char *key);

@@ -27,7 +27,8 @@ typedef struct typed_field {
 static const typed_field names[] = {
     {"architecture", TEXT},         {"model_type", TEXT},
     {"architectures", LIST},        {"vision_config", OBJECT},
-    {"vision_config_dict", OBJECT},
+    {"vision_config_dict", OBJECT}, {"text_config", OBJECT},
+    {"text_config_dict", OBJECT},
 };
 
 static const typed_field model_fields[] = {

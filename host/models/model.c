@@ -81,5 +81,6 @@ void vt_model_close(vt_model *m)
     free(m->path);
     free(m->label);
     free(m->longname);
+    free(m->positions);
     free(m);
 }

@@ -46,6 +46,13 @@ typedef enum { /* where positions are added */
                VT_AT_SHARED  /* before each block, one table */
 } vt_pos_injection;
 
+typedef enum {                 /* the token that is a text's vector: */
+               VT_END_LAST,    /* the last of the context */
+               VT_END_FIRST,   /* the first */
+               VT_END_HIGHEST, /* the first with the highest number */
+               VT_END_TOKEN    /* the first that is `end`, or the first */
+} vt_end_kind;
+
 typedef enum {                  /* what a rotary position's angle depends on: */
                VT_ROPE_NONE,    /* no rotary positions */
                VT_ROPE_INDEX,   /* a patch's row and column */
@@ -114,6 +121,13 @@ typedef struct vt_config {
     bool stem_only;  /* a stem without stages: conv, norm, pool */
     bool stem_basic; /* blocks of two 3x3 convolutions, not bottlenecks */
     bool folded;     /* BatchNorm is folded into convolutions: no training */
+    int context;     /* of a text tower: tokens of a text; 0: pictures */
+    int vocabulary;  /* kinds of tokens */
+    bool causal;     /* tokens do not attend to those behind them */
+    vt_end_kind end_kind;
+    int end;
+    float logit_scale, logit_bias; /* of the cosine with a picture's vector */
+    bool sigmoid;                  /* trained with one for each text */
 } vt_config;
 
 typedef struct vt_model vt_model;
@@ -209,6 +223,23 @@ typedef struct vt_build_options {
  * original library returns are kept. Errors are recorded in the plan. */
 void vt_model_build(vt_plan *p, const vt_model *m, vt_val pixels,
                     const vt_build_options *options, vt_outputs *out);
+
+/* ---- text towers ---- */
+/* The text tower of the checkpoint at `path`. Of the functions above, those of
+ * pictures and labels are not for it. */
+vitcl_status vt_tower_open(vt_model **out, const char *path);
+/* Appends all steps after the rows of the tokens, x[B,T,D]; end: i32 [B], as
+ * vt_tower_end() says. features: [B,F]. Values have the names of pictures'. */
+void vt_tower_build(vt_plan *p, const vt_model *m, vt_val x, vt_val end,
+                    vt_outputs *out);
+/* The rows of `tokens` tokens of one text, positions added:
+ * out[tokens * D]. VITCL_EINVAL: a number that is not in the vocabulary. */
+vitcl_status vt_tower_rows(float *out, const vt_model *m, const int32_t *ids,
+                           int tokens);
+/* Are all of a text's ids[context] in the vocabulary? Else VITCL_EINVAL. */
+vitcl_status vt_tower_known(const vt_model *m, const int32_t *ids);
+/* Which of a text's ids[context] is its vector. */
+int vt_tower_end(const vt_model *m, const int32_t *ids);
 
 /* ---- for family files ---- */
 typedef struct vt_arch {

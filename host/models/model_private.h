@@ -22,6 +22,7 @@ struct vt_model {
     bool pixels_chosen;     /* else as the files say */
     vt_pixels pixels;
     uint64_t parameters;
+    float *positions; /* of a text tower: [context,width] */
 };
 
 const vt_arch *vt_arch_find(const char *name);

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "models/config.h"
+#include "models/open_clip.h"
 #include "weights/sidecar.h"
 
 #include <errno.h>
@@ -51,22 +52,6 @@ const vt_arch *vt_arch_find(const char *name)
 
 /* ---- opening ---- */
 
-static vitcl_status load_json(vt_json **out, const char *path, const char *name)
-{
-    vitcl_status st;
-    char *file = NULL;
-    vt_file text = {0};
-
-    VT_TRY(vt_sidecar_read(&text, &file, path, name));
-    if (text.data)
-        VT_TRY(
-            vt_json_parse(out, (const char *)text.data, text.size, 32, file));
-done:
-    vt_file_close(&text);
-    free(file);
-    return st;
-}
-
 /* A timm config is complete without a processor file. timm does not open these
  * files, so errors in them do not matter. */
 static bool has_processor(const vt_model *m)
@@ -84,12 +69,12 @@ static vitcl_status load_processor(vt_model *m, const char *path)
     if (!has_processor(m))
         return VITCL_OK;
     m->processor_name = "processor_config.json";
-    VT_TRY(load_json(&m->processor_file, path, m->processor_name));
+    VT_TRY(vt_sidecar_json(&m->processor_file, path, m->processor_name));
     part = vt_json_get(m->processor_file, "image_processor");
     if (!part) {
         vt_json_free(m->processor_file), m->processor_file = NULL;
         m->processor_name = "preprocessor_config.json";
-        VT_TRY(load_json(&m->processor_file, path, m->processor_name));
+        VT_TRY(vt_sidecar_json(&m->processor_file, path, m->processor_name));
         part = m->processor_file;
     }
     m->preprocessor = part;
@@ -276,6 +261,34 @@ static vitcl_status find_family(vt_model *m, bool npz)
     return VITCL_OK;
 }
 
+/* The last layer of open_clip's picture towers gives the vector itself. */
+static void project(vt_model *m)
+{
+    vt_config *c = &m->config;
+
+    if (!vt_json_get(m->json, "open_clip") || !vt_config_timm(m->json)[0])
+        return;
+    c->projection = c->classes;
+    c->classes = 0;
+    c->head_bias = vt_weight_has(m->weights, "head.bias");
+}
+
+/* open_clip's own config, where there is no other. */
+static vitcl_status load_config(vt_json **out, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    vt_json *own = NULL;
+
+    VT_TRY(vt_sidecar_json(out, path, "config.json"));
+    if (!*out)
+        VT_TRY(vt_sidecar_json(&own, path, "open_clip_config.json"));
+    if (own)
+        VT_TRY(vt_open_clip_picture(out, own, path));
+done:
+    vt_json_free(own);
+    return st;
+}
+
 /* Sets up a model whose JSON has been read; takes ownership of raw. */
 static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
 {
@@ -294,6 +307,7 @@ static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
               : vt_config_hf(m->json)[0] ? vt_config_hf(m->json)
                                          : "timm";
     VT_TRY(m->arch->configure(&m->config, m->json, m->weights, m->path));
+    project(m);
     VT_TRY(vt_config_keys(&m->config, m->json, m->path));
     VT_TRY(vt_model_check(m));
     VT_TRY(read_labels(m));
@@ -332,7 +346,7 @@ vitcl_status vt_model_open(vt_model **out, const char *path)
     VT_TRY(open_weights(&raw, path));
     npz = is_npz(raw);
     if (!npz) { /* a config.json next to a .npz does not belong to it */
-        VT_TRY(load_json(&m->json, path, "config.json"));
+        VT_TRY(load_config(&m->json, path));
         VT_TRY(load_processor(m, path));
         VT_TRY(vt_config_names(m->json, path));
     }

@@ -263,6 +263,10 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
         h = vt_slice(p, h, 0, e.rows);
         x = vt_slice(p, x, 0, e.rows);
     }
+    if (e.end != VT_NONE) {
+        h = vt_pick(p, h, e.end);
+        x = vt_pick(p, x, e.end);
+    }
     if (c->attn_norm)
         h = vt_vit_layernorm(p, h, c, "blocks.%d.attn.norm", i);
     h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
@@ -412,7 +416,8 @@ void vt_vit_head(vt_plan *p, const vt_model *m, vt_val x,
     if (c->pre_logits)
         x = vt_dense(p, x, "pre_logits.fc", c->pre_logits, true, VT_ACT_TANH,
                      VT_NONE, VT_NONE);
-    vt_name(p, x, "features");
+    if (!c->projection)
+        vt_name(p, x, "features");
     out->features = x;
     if (c->pooler) {
         x = vt_dense(p, x, "pooler.dense", c->pooler, true, c->pooler_act,

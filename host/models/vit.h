@@ -22,11 +22,13 @@ typedef struct vt_block_extra {
     int rows;    /* tokens that are read afterwards; 0: all */
     int gh, gw;  /* the grid, for positions in blocks; 0: not supported */
     vt_attention_to to; /* what a token attends to */
+    vt_val end;         /* i32 [B]: the only token that is read afterwards, by
+                         * number; the block's result is [B,D]. Or VT_NONE */
 } vt_block_extra;
 #define VT_NO_EXTRA                                                            \
     (vt_block_extra)                                                           \
     {                                                                          \
-        VT_NONE, VT_NONE, 0, 0, 0, VT_TO_ALL                                   \
+        VT_NONE, VT_NONE, 0, 0, 0, VT_TO_ALL, VT_NONE                          \
     }
 /* Everything after a stem. x[B,C,H,W]: the stem's output for these pixels;
  * kernel x kernel of its positions are one patch. */

@@ -25,7 +25,8 @@ typedef struct vt_attention_sizes {
 } vt_attention_sizes;
 vt_attention_sizes vt_attention_measure(const vt_plan *p, const vt_step *s);
 /* The kernels' define for the bias: "" for none, one for all pictures
- * ([H,Tq,T]) or one for each ([B,H,Tq,T]); NULL for any other shape. */
+ * ([H,Tq,T]), one for each ([B,H,Tq,T]) or one for all heads ([Tq,T], which has
+ * no gradient); NULL for any other shape. */
 const char *vt_attention_bias(const vt_plan *p, const vt_step *s,
                               const vt_attention_sizes *z);
 /* All defines that the kernels have in common but for D. */

@@ -279,6 +279,9 @@ void vt_attention_grad(vt_plan *p, const vt_step *s)
     if (!g)
         return;
     g->i[I_DBIAS] = vt_grad_wanted(p, s->in[IN_BIAS]);
+    if (g->i[I_DBIAS])
+        vt_plan_fail(p, vt_op_need(vt_value_of(p, s->in[IN_BIAS])->rank > 2,
+                                   "a bias of all heads has no gradient"));
     vt_step_add(p, g);
     if (vt_plan_status(p) != VITCL_OK)
         return;

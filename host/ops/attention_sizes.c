@@ -48,6 +48,8 @@ const char *vt_attention_bias(const vt_plan *p, const vt_step *s,
         return "";
     if (v->rank == 4 && v->dim[0] == z->B && n == one * z->B)
         return " -DBIAS=2";
+    if (v->rank == 2 && n == (double)z->Tq * z->T)
+        return " -DBIAS=3";
     return n == one ? " -DBIAS=1" : NULL;
 }
 

@@ -35,6 +35,7 @@
     X(mask_patches)                                                            \
     X(pool)                                                                    \
     X(slice)                                                                   \
+    X(pick)                                                                    \
     X(to_tokens)                                                               \
     X(conv)                                                                    \
     X(conv_direct)                                                             \

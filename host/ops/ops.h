@@ -61,8 +61,8 @@ typedef enum {               /* which tokens a token attends to: */
 typedef struct vt_attention_args {
     int heads;
     float scale;       /* 0: 1 / sqrt(D) */
-    vt_val bias;       /* [H,Tq,T] or, one for each picture, [B,H,Tq,T],
-                        * added to scaled logits; or none */
+    vt_val bias;       /* added to scaled logits: [H,Tq,T]; [Tq,T] for all
+                        * heads; [B,H,Tq,T], one for each picture; or none */
     const char *probs; /* name of the [B,H,Tq,T] value to keep; or NULL */
     vt_attention_to to;
     int wide; /* tokens in a row of the grid, which has no other tokens; not
@@ -123,6 +123,9 @@ typedef enum {
 vt_val vt_pool(vt_plan *p, vt_val x, vt_pool_kind kind, int first);
 /* Tokens first..first+count-1: x[B,T,C] -> [B,count,C] */
 vt_val vt_slice(vt_plan *p, vt_val x, int first, int count);
+
+/* Token token[b] of each: x[B,T,C], token[B] (i32, an input) -> [B,C]. */
+vt_val vt_pick(vt_plan *p, vt_val x, vt_val token);
 
 /* ---- convolutional stems ---- */
 /* x[B,c,H,W], w[o,c,kh,kw]; padding for each side (SAME may be asymmetric)

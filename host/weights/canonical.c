@@ -258,100 +258,16 @@ done:
 
 /* ---- which dialect ---- */
 
-/* Is one of the words s[0..n)? */
-static bool is_word(const char *const *words, const char *s, size_t n)
-{
-    for (; *words; words++)
-        if (strlen(*words) == n && memcmp(*words, s, n) == 0)
-            return true;
-    return false;
-}
-
-/* Names without the components that torch.compile, DataParallel, FSDP, Fabric
- * and activation checkpointing put in front of any module's name. */
-static vitcl_status unwrap(vt_weights *w)
-{
-    static const char *const wrappers[] = {"_orig_mod",
-                                           "module",
-                                           "_forward_module",
-                                           "_fsdp_wrapped_module",
-                                           "_checkpoint_wrapped_module",
-                                           NULL};
-    vitcl_status st;
-
-    VT_TRY(VT_NEW(&w->names, vt_tensors_count(w->raw) + 1));
-    for (size_t i = 0; i < vt_tensors_count(w->raw); i++) {
-        char *to;
-
-        VT_TRY(vt_strdup(&w->names[i], vt_tensors_at(w->raw, i)->name));
-        to = w->names[i];
-        for (const char *from = to; *from;) {
-            const size_t n = strcspn(from, ".");
-
-            if (!from[n] || !is_word(wrappers, from, n)) {
-                memmove(to, from, n + (from[n] != 0));
-                to += n + (from[n] != 0);
-            }
-            from += n + (from[n] != 0);
-        }
-        *to = 0;
-    }
-done:
-    return st;
-}
-
-/* Modules that hold a model, such as Lightning's: "model.net.". */
-static bool is_outer(const char *s, size_t n)
-{
-    static const char *const holders[] = {"model",   "timm_model", "net",
-                                          "network", "backbone",   NULL};
-
-    while (n > 0) {
-        const char *dot = memchr(s, '.', n);
-
-        if (!dot || !is_word(holders, s, (size_t)(dot - s)))
-            return false;
-        n -= (size_t)(dot + 1 - s);
-        s = dot + 1;
-    }
-    return true;
-}
-
-static bool find_mark(vt_weights *w, const char *prefix, const char *mark)
-{
-    const size_t p = strlen(prefix), m = strlen(mark);
-
-    for (size_t i = 0; i < vt_tensors_count(w->raw); i++) {
-        const char *name = w->names[i];
-        const size_t n = strlen(name);
-
-        if (n < p + m || strcmp(name + n - m, mark) != 0 ||
-            memcmp(name + n - m - p, prefix, p) != 0 ||
-            !is_outer(name, n - m - p))
-            continue;
-        w->head = name, w->outer = n - m - p;
-        return true;
-    }
-    return false;
-}
-
-static bool choose(vt_weights *w)
-{
-    for (const vt_dialect *d = vt_dialects; d->name; d++)
-        for (const char *const *p = d->prefixes; *p; p++)
-            for (const char *const *m = d->marks; *m; m++)
-                if (find_mark(w, *p, *m)) {
-                    w->dialect = d;
-                    w->prefix = *p;
-                    return true;
-                }
-    return false;
-}
-
-static vitcl_status no_dialect(const vt_tensors *raw, const vt_json *config)
+static vitcl_status no_dialect(const vt_tensors *raw, const vt_json *config,
+                               bool text)
 {
     const char *type = NULL;
 
+    if (text)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: no text tower with known names among its %zu "
+                       "tensors",
+                       vt_tensors_path(raw), vt_tensors_count(raw));
     vt_json_string(&type, vt_json_get(config, "model_type"));
     return vt_fail(VITCL_EUNSUPPORTED,
                    "%s: no patch embedding with a known name among its "
@@ -378,17 +294,19 @@ static void rename_bare_stem(vt_weights *w)
     }
 }
 
-vitcl_status vt_weights_new(vt_weights **out, vt_tensors *raw,
-                            const vt_json *config)
+static vitcl_status make(vt_weights **out, vt_tensors *raw,
+                         const vt_json *config, const vt_dialect *dialects)
 {
     vitcl_status st;
     vt_weights *w = NULL;
 
     VT_TRY(VT_NEW(&w, 1));
     w->raw = raw;
-    VT_TRY(unwrap(w));
-    if (!choose(w)) {
-        st = no_dialect(raw, config);
+    VT_TRY(vt_names_unwrap(&w->names, raw));
+    w->dialect = vt_dialect_find(&w->prefix, &w->head, &w->outer, dialects,
+                                 (const char *const *)w->names);
+    if (!w->dialect) {
+        st = no_dialect(raw, config, dialects == vt_text_dialects);
         goto done;
     }
     for (size_t i = 0; i < vt_tensors_count(raw); i++)
@@ -401,6 +319,17 @@ done:
         w->raw = NULL; /* the caller still owns it */
     vt_weights_free(w);
     return st;
+}
+
+vitcl_status vt_weights_new(vt_weights **out, vt_tensors *raw,
+                            const vt_json *config)
+{
+    return make(out, raw, config, vt_dialects);
+}
+
+vitcl_status vt_weights_new_text(vt_weights **out, vt_tensors *raw)
+{
+    return make(out, raw, NULL, vt_text_dialects);
 }
 
 void vt_weights_free(vt_weights *w)
@@ -482,4 +411,19 @@ vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t)
         out += e->parts[i].count;
     }
     return st;
+}
+
+vitcl_status vt_weight_rows(float *out, const vt_weight *t, uint64_t first,
+                            uint64_t rows)
+{
+    const entry *e = entry_of(t);
+    vt_tensor_part part = e->parts[0];
+    const uint64_t wide = t->rank == 2 ? t->shape[1] : 0;
+
+    if (!wide || e->count != 1 || part.axes || first > t->shape[0] ||
+        rows > t->shape[0] - first)
+        return vt_fail(VITCL_EINVAL, "%s: rows that it does not have", t->name);
+    part.first += first * wide;
+    part.count = rows * wide;
+    return vt_tensor_part_read(out, &part);
 }

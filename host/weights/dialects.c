@@ -71,7 +71,7 @@ static const vt_row timm_rows[] = {
     WITH("blocks.#.mlp.w2.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
     AS("blocks.#.mlp.w3.%", "blocks.#.mlp.fc2.%"),
     AS("blocks.#.mlp.ffn_ln.%", "blocks.#.mlp.norm.%"),
-    WITH("visual.head.proj.weight", "head.weight", .whole = true),
+    WITH("visual.head.proj.%", "head.%", .whole = true),
     DROP("mask_token"),
     DROP("lm_head.*"),
     AS("rope.freqs", "rope.freqs"),

@@ -61,6 +61,16 @@ typedef struct vt_dialect {
 
 /* Ends with name == NULL. */
 extern const vt_dialect vt_dialects[];
+extern const vt_dialect vt_text_dialects[]; /* of text towers */
+
+/* The names of all tensors without what wrappers add, ended by NULL; the caller
+ * frees each, and the list, also after an error. */
+vitcl_status vt_names_unwrap(char ***out, const vt_tensors *raw);
+/* The first dialect that has a mark among the names, or NULL. *prefix: its
+ * own; *head: a name, of which *outer bytes precede the prefix. */
+const vt_dialect *vt_dialect_find(const char **prefix, const char **head,
+                                  size_t *outer, const vt_dialect *dialects,
+                                  const char *const *names);
 
 /* Does `name` match `pattern`? The numbers and the word that matches '%' are
  * stored in numbers[2] and *word (NULL: none). */

@@ -57,3 +57,19 @@ done:
     free(at);
     return st;
 }
+
+vitcl_status vt_sidecar_json(vt_json **out, const char *path, const char *name)
+{
+    vitcl_status st;
+    char *file = NULL;
+    vt_file text = {0};
+
+    VT_TRY(vt_sidecar_read(&text, &file, path, name));
+    if (text.data)
+        VT_TRY(
+            vt_json_parse(out, (const char *)text.data, text.size, 32, file));
+done:
+    vt_file_close(&text);
+    free(file);
+    return st;
+}

@@ -5,6 +5,7 @@
 #ifndef VT_WEIGHTS_SIDECAR_H
 #define VT_WEIGHTS_SIDECAR_H
 #include "base/file.h"
+#include "base/json.h"
 
 /* The path of `name`: in the folder `path`, or next to the file `path`. */
 vitcl_status vt_sidecar_path(char **out, const char *path, const char *name);
@@ -14,5 +15,7 @@ vitcl_status vt_sidecar_path(char **out, const char *path, const char *name);
  * `file`: its name in messages, freed by the caller; may be NULL. */
 vitcl_status vt_sidecar_read(vt_file *out, char **file, const char *path,
                              const char *name);
+/* The same, parsed; NULL: it does not exist. */
+vitcl_status vt_sidecar_json(vt_json **out, const char *path, const char *name);
 
 #endif

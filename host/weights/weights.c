@@ -24,9 +24,11 @@ static const char *const candidates[] = {
     "model.safetensors.index.json",
     "model.npz",
     "open_clip_model.safetensors",
+    "open_clip_model.safetensors.index.json",
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
     "open_clip_pytorch_model.bin",
+    "open_clip_pytorch_model.bin.index.json",
     "model.pth",
 };
 static const char *const endings[] = {

@@ -87,6 +87,8 @@ typedef struct vt_weight {
  * ownership of `raw` on success. */
 vitcl_status vt_weights_new(vt_weights **out, vt_tensors *raw,
                             const vt_json *config);
+/* The same for the text tower in the file. */
+vitcl_status vt_weights_new_text(vt_weights **out, vt_tensors *raw);
 const vt_weight *vt_weights_get(const vt_weights *w, const char *name);
 size_t vt_weights_count(const vt_weights *w);
 const vt_weight *vt_weights_at(const vt_weights *w, size_t index);
@@ -96,6 +98,9 @@ const vt_tensors *vt_weights_raw(const vt_weights *w);
 vt_file_dtype vt_weight_dtype(const vt_weights *w, const vt_weight *t);
 /* out: `count` elements, canonical layout. */
 vitcl_status vt_weight_f32(float *out, const vt_weights *w, const vt_weight *t);
+/* `rows` rows of a matrix that is in the file as it is here. */
+vitcl_status vt_weight_rows(float *out, const vt_weight *t, uint64_t first,
+                            uint64_t rows);
 void vt_weights_free(vt_weights *w);
 
 /* ---- writing ---- */

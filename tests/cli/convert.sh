@@ -16,3 +16,10 @@ says 'nowhere'
 run 0 convert -m "$VT_DATA/models/timm_dinov2_swiglu_reg" -o hf --to hf
 grep -q '"mlp_ratio": 2,' hf/config.json || fail "mlp_ratio: $(grep mlp hf/config.json)"
 grep -aq '"dinov2_with_registers.embeddings.mask_token"' hf/model.safetensors || fail 'no mask token'
+
+# open_clip's folders have no config.json of timm's to copy
+run 0 convert -m "$VT_DATA/text/oc_clip" -o own
+grep -q '"num_classes": 12' own/config.json || fail "config: $(cat own/config.json)"
+run 1 convert -m "$VT_DATA/text/oc_siglip" -o trunk
+says "converted to Hugging Face's form only"
+[ ! -e trunk ] || fail 'a folder is left behind'

@@ -81,6 +81,17 @@ P
     refuses "$1" "$bin/embed_folder" $model nowhere "$dir/none.npy"
     [ ! -e "$dir/none.npy" ] || fail "$1: embed_folder leaves a file behind"
 
+    words=$data/text/hf_words
+    runs "$1" "$bin/search_by_words" "$words" "a dog" "$picture" "$dir/holiday/c1.ppm"
+    [ "$(wc -l <"$dir/said")" = 2 ] || fail "$1: search_by_words: not two pictures"
+    sort "$dir/said" >"$dir/nearness"
+    runs "$1" python3 "$root/examples/search_by_words.py" "$words" "a dog" "$picture" "$dir/holiday/c1.ppm"
+    sort "$dir/said" | cmp -s - "$dir/nearness" ||
+        fail "$1: search_by_words.py: $(cat "$dir/said"), not $(cat "$dir/nearness")"
+    refuses "$1" "$bin/search_by_words" "$words" "a dog" nowhere.jpg
+    refuses "$1" "$bin/search_by_words" nowhere "a dog" "$picture"
+    refuses "$1" python3 "$root/examples/search_by_words.py" "$words" "a dog" nowhere.jpg
+
     runs "$1" "$bin/train_own_classes" "$data/models/timm_vit" "$dir/photos" \
         "$dir/$1.model"
     grep -qx '100.0 % of 6 test pictures are right' "$dir/said" ||
@@ -93,7 +104,7 @@ mkdir "$dir/built"
 for source in "$root"/examples/*.c; do
     # shellcheck disable=SC2086 # words are wanted
     $cc $warnings -I"$root/include" "$source" \
-        -o "$dir/built/$(basename "$source" .c)" -L"$build" -lvitcl \
+        -o "$dir/built/$(basename "$source" .c)" -L"$build" -lvitcl -lm \
         -Wl,-rpath,"$build"
 done
 LD_LIBRARY_PATH=$build check_all built
@@ -107,7 +118,7 @@ mkdir "$dir/installed"
 for source in "$root"/examples/*.c; do
     # shellcheck disable=SC2046,SC2086
     $cc $warnings "$source" -o "$dir/installed/$(basename "$source" .c)" \
-        $(pkg-config --cflags --libs vitcl)
+        $(pkg-config --cflags --libs vitcl) -lm
 done
 export LD_LIBRARY_PATH="$lib"
 check_all installed

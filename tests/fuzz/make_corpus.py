@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Write the corpora of the readers of weights, JSON, indexes, manifests, lists
-and tables (python3, nothing else).
+"""Write the corpora of the readers of weights, JSON, indexes, tokenizers, manifests,
+lists and tables (python3, nothing else).
 
     tests/fuzz/make_corpus.py        into corpus/ next to this file
 """
+import base64
+import gzip
 import io
 import json
 import os
@@ -158,3 +160,67 @@ put("table", "twice", b"path,label\n../status,a\n../status,b\n")
 put("table", "quote", b'path,label\n"../status,a\n')
 put("table", "zero", b"path,label\n../sta\0tus,a\n")
 put("table", "split", b"path,label,split\n../status,a,dev\n")
+
+def charsmap():
+    """A map of a tab to a space: a trie of 32 units, and the text."""
+    units = [0] * 32
+    units[0] = 16 << 10
+    units[16 ^ 9] = 9 | 1 << 8 | 2 << 10
+    units[16 ^ 9 ^ 2] = 1 << 31
+    return struct.pack("<I", 128) + struct.pack("<32I", *units) + b" \0"
+
+
+def field(number, value):
+    if isinstance(value, bytes):
+        return bytes([number << 3 & 0x7f | 2 | 0x80 * (number > 15)]) + (
+            bytes([number >> 4]) if number > 15 else b"") + bytes(
+                [len(value) & 0x7f | 0x80, len(value) >> 7]) + value
+    if isinstance(value, float):
+        return bytes([number << 3 | 5]) + struct.pack("<f", value)
+    return (bytes([number << 3]) if number < 16 else
+            bytes([number << 3 & 0x7f | 0x80, number >> 4])) + bytes([value])
+
+
+def spm(kind, pieces, fallback=0):
+    types = {"<unk>": 2, "<s>": 3, "</s>": 3, "it": 4}
+    out = b"".join(
+        field(1, field(1, p.encode()) + field(2, -float(i))
+              + field(3, 6 if p.startswith("<0x") else types.get(p, 1)))
+        for i, p in enumerate(pieces))
+    return (out + field(2, field(3, kind) + field(35, fallback) + field(42, 2))
+            + field(3, field(2, charsmap()) + field(3, 1) + field(4, 1)))
+
+
+PIECES = ["<unk>", "<s>", "</s>", "\u2581", "a", "b", "t", "\u2581a", "ab", "at", "it"]
+put("spm", "unigram", spm(1, PIECES))
+put("spm", "bpe", spm(2, PIECES))
+put("spm", "bytes", spm(2, PIECES + [f"<0x{i:02X}>" for i in range(256)], 1))
+
+TOKEN = {"id": 0, "content": "</s>", "lstrip": True, "rstrip": True, "single_word": True,
+         "normalized": True}
+put("text", "bpe", json.dumps({
+    "added_tokens": [TOKEN, {**TOKEN, "id": 9, "content": "it", "normalized": False}],
+    "normalizer": {"type": "Sequence", "normalizers": [
+        {"type": "NFKC"}, {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "},
+        {"type": "Lowercase"}, {"type": "Strip", "strip_left": True, "strip_right": True}]},
+    "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious",
+         "invert": False},
+        {"type": "ByteLevel", "add_prefix_space": True, "use_regex": True}]},
+    "post_processor": {"type": "RobertaProcessing", "sep": ["</s>", 0], "cls": ["</s>", 0]},
+    "model": {"type": "BPE", "unk_token": "</s>", "fuse_unk": True, "end_of_word_suffix": "$",
+              "vocab": {p: i for i, p in enumerate(
+                  ["</s>", "a", "b", "t$", "at$", "ab", "o$", "\u0120", "\u0120a"])},
+              "merges": ["a b", ["a", "t$"], "\u0120 a"]}}).encode())
+put("text", "unigram", json.dumps({
+    "added_tokens": [TOKEN], "normalizer": {"type": "Precompiled", "precompiled_charsmap":
+                                            base64.b64encode(charsmap()).decode()},
+    "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+        {"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "\u2581",
+                                      "prepend_scheme": "always", "split": True}]},
+    "post_processor": {"type": "TemplateProcessing", "single": [
+        {"Sequence": {"id": "A"}}, {"SpecialToken": {"id": "</s>"}}],
+        "special_tokens": {"</s>": {"id": "</s>", "ids": [0]}}},
+    "model": {"type": "Unigram", "unk_id": 1,
+              "vocab": [["</s>", 0], ["<unk>", -1.5e1], ["\\u2581a", -2], ["a", -3.25]]}}).encode())
+put("text", "merges.gz", gzip.compress(b"#version\na t\na b\nat o\n", mtime=0))

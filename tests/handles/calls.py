@@ -10,7 +10,7 @@ import re
 import sys
 
 KINDS = ("device", "model", "session", "loader", "dataset", "tensors", "rows",
-         "tuner")
+         "tuner", "text")
 # By type; {n}: the parameter's number. A declaration, the argument, and what
 # is done after the call.
 LOCAL = {
@@ -18,6 +18,8 @@ LOCAL = {
                       "vitcl_image_free(&a{n});"),
     "vitcl_shape *": ("vitcl_shape a{n};", "&a{n}", ""),
     "const char **": ("const char *a{n} = NULL;", "&a{n}", ""),
+    "const char *const *": ("const char *a{n}[] = {{\"a {{}} cat\", NULL}};",
+                            "a{n}", ""),
     "double *": ("double a{n} = 0;", "&a{n}", ""),
     "int64_t *": ("int64_t a{n} = 0;", "&a{n}", ""),
     "uint64_t *": ("uint64_t a{n} = 0;", "&a{n}", ""),
@@ -28,6 +30,8 @@ SIMPLE = {
     "const void *": "vt_rgb", "void *": "vt_room",
     "const vitcl_image *": "&vt_image", "vitcl_class *": "vt_top",
     "const uint32_t *": "vt_labels", "uint32_t *": "vt_words",
+    "const int32_t *": "vt_ids", "int32_t *": "vt_ids",
+    "const vitcl_text_options *": "&vt_text_options",
     "char *": "vt_text", "vitcl_fewshot_score *": "vt_scores()",
     "const vitcl_session_options *": "&vt_session_options",
     "const vitcl_train_options *": "&vt_train_options",
@@ -40,7 +44,7 @@ SIMPLE = {
 NAMED = {
     "name": '"logits"', "path": "vt_path(\"{function}\")",
     "folder": "vt_path(\"{function}\")",
-    "library": '"pillow"', "preset": '"vit-ti/16"',
+    "utf8": '"a cat"', "library": '"pillow"', "preset": '"vit-ti/16"',
     "n": "1", "k": "1", "part": "1", "parts": "1", "tries": "1",
     "workers": "1", "side": "8", "each": "VT_CLASSES", "count": "VT_ROOM",
     "size": "32", "index": "0", "label": "0", "height": "0", "width": "0",
@@ -48,6 +52,7 @@ NAMED = {
 }
 SPECIAL = {
     ("vitcl_model_new", "size"): "32",
+    ("vitcl_text_new", "path"): "VT_HANDLES_TEXT",
     ("vitcl_tensors_shape", "name"): '"rows"',
     ("vitcl_tensors_read", "name"): '"rows"',
     ("vitcl_tensors_read", "count"): "VT_TENSOR",
@@ -59,6 +64,7 @@ SPECIAL = {
 # These take more than some milliseconds: never the second of two calls.
 SLOW = ("vitcl_device_peak", "vitcl_device_try", "vitcl_device_save_kernels",
         "vitcl_device_choose", "vitcl_session_new", "vitcl_tuner_new",
+        "vitcl_text_new",
         "vitcl_loader_new", "vitcl_loader_new_thumbnails", "vitcl_evaluate",
         "vitcl_evaluate_part", "vitcl_fewshot")
 

@@ -25,9 +25,11 @@ float vt_numbers[VT_SIDE * VT_SIDE * 3], vt_out[VT_ROOM];
 vitcl_image vt_image = {VT_SIDE, VT_SIDE, vt_rgb};
 vitcl_class vt_top[VT_CLASSES];
 uint32_t vt_labels[VT_CLASSES], vt_words[VT_ROOM];
+int32_t vt_ids[VT_ROOM];
 char vt_text[100];
 vitcl_session_options vt_session_options = {
     .size = sizeof vt_session_options, .batch = 2, .gradients = 1};
+vitcl_text_options vt_text_options = {.size = sizeof vt_text_options};
 vitcl_train_options vt_train_options = {.size = sizeof vt_train_options,
                                         .preset = "vit-ti/16",
                                         .data = "/no/such",
@@ -150,6 +152,7 @@ static void free_new(things *t)
 #define FREE(word)                                                             \
     if (t->word != base.word)                                                  \
     vitcl_##word##_free(t->word)
+    FREE(text);
     FREE(tuner);
     FREE(rows);
     FREE(tensors);

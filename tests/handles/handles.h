@@ -5,6 +5,7 @@
 #define VT_TESTS_HANDLES_H
 #include "support/paths.h"
 
+#include <vitcl_text.h>
 #include <vitcl_train.h>
 #include <vitcl_tune.h>
 
@@ -17,6 +18,7 @@ typedef enum {
     VT_TENSORS,
     VT_ROWS,
     VT_TUNER,
+    VT_TEXT,
     VT_KINDS
 } kind;
 
@@ -29,6 +31,7 @@ typedef struct things {
     vitcl_tensors *tensors;
     vitcl_rows *rows;
     vitcl_tuner *tuner;
+    vitcl_text *text;
 } things;
 
 typedef struct call {
@@ -47,8 +50,10 @@ extern float vt_numbers[VT_SIDE * VT_SIDE * 3], vt_out[VT_ROOM];
 extern vitcl_image vt_image;
 extern vitcl_class vt_top[VT_CLASSES];
 extern uint32_t vt_labels[VT_CLASSES], vt_words[VT_ROOM];
+extern int32_t vt_ids[VT_ROOM];
 extern char vt_text[100];
 extern vitcl_session_options vt_session_options;
+extern vitcl_text_options vt_text_options;
 extern vitcl_train_options vt_train_options;
 extern vitcl_model_files vt_files;
 const char *vt_path(const char *function);
@@ -67,6 +72,7 @@ void vt_need(vitcl_status st); /* else the test ends */
 
 /* ---- states.c ---- */
 #define VT_HANDLES_MODEL VT_DATA "/models/timm_vit"
+#define VT_HANDLES_TEXT VT_DATA "/text/hf_clip"
 typedef struct state {
     kind kind;
     const char *name;

@@ -281,6 +281,26 @@ static void tuner_finished(things *t)
         vt_wrong("a candidate after the first one failed");
 }
 
+static void text_fresh(things *t)
+{
+    vt_need(vitcl_text_new(&t->text, t->device, VT_HANDLES_TEXT, NULL));
+}
+
+static void text_used(things *t)
+{
+    text_fresh(t);
+    vt_need(vitcl_text_embed_tokens(vt_out, t->text, vt_ids, 1));
+}
+
+static void text_failed(things *t)
+{
+    text_fresh(t);
+    vt_ids[0] = -1;
+    if (vitcl_text_embed_tokens(vt_out, t->text, vt_ids, 1) == VITCL_OK)
+        vt_wrong("a token below zero");
+    vt_ids[0] = 0;
+}
+
 static void unchanged(things *t)
 {
     (void)t;
@@ -322,5 +342,8 @@ const state vt_states[] = {
     {VT_TUNER, "a used tuner", tuner_used},
     {VT_TUNER, "a tuner with a time", tuner_told},
     {VT_TUNER, "a finished tuner", tuner_finished},
+    {VT_TEXT, "a fresh text", text_fresh},
+    {VT_TEXT, "a used text", text_used},
+    {VT_TEXT, "a text that failed", text_failed},
     {VT_KINDS, NULL, NULL},
 };

@@ -17,29 +17,35 @@
 
 typedef struct attention_case {
     int B, H, Tq, T, D; /* Tq 0: self-attention */
-    bool bias, probs, shared;
+    int bias; /* 0: none, 1: one a head, 2: of all heads, which hides the tokens
+               * behind a query */
+    bool probs, shared;
     float size; /* of queries: 0 is 1 */
 } attention_case;
 
 static const attention_case cases[] = {
-    {1, 3, 0, 1, 64, false, true, false, 0},
-    {2, 2, 0, 2, 1, true, false, false, 0},
-    {1, 2, 0, 31, 3, false, false, false, 0},
-    {1, 2, 0, 32, 16, true, true, false, 0},
-    {1, 1, 0, 37, 4, false, false, false, 0}, /* more keys than a tile */
-    {1, 1, 0, 33, 32, false, false, false, 0},
-    {2, 1, 0, 63, 72, true, false, false, 0},
-    {1, 2, 0, 64, 80, false, false, false, 0},
-    {1, 1, 0, 65, 128, false, true, false, 0},
-    {1, 1, 0, 33, 256, true, false, false, 0},
-    {2, 3, 0, 197, 64, false, true, false, 0},
-    {1, 2, 0, 257, 64, true, false, false, 0},
-    {1, 1, 0, 600, 16, false, false, false, 0},
-    {3, 2, 1, 197, 64, false, true, true, 0},
-    {2, 2, 5, 17, 24, true, false, false, 0},
-    {2, 1, 40, 300, 8, false, false, true, 0},
-    {1, 2, 0, 65, 64, false, true, false, 1e4f},
-    {1, 1, 0, 300, 32, true, false, false, 1e4f},
+    {1, 3, 0, 1, 64, 0, true, false, 0},
+    {2, 2, 0, 2, 1, 1, false, false, 0},
+    {1, 2, 0, 31, 3, 0, false, false, 0},
+    {1, 2, 0, 32, 16, 1, true, false, 0},
+    {1, 1, 0, 37, 4, 0, false, false, 0}, /* more keys than a tile */
+    {1, 1, 0, 33, 32, 0, false, false, 0},
+    {2, 1, 0, 63, 72, 1, false, false, 0},
+    {1, 2, 0, 64, 80, 0, false, false, 0},
+    {1, 1, 0, 65, 128, 0, true, false, 0},
+    {1, 1, 0, 33, 256, 1, false, false, 0},
+    {2, 3, 0, 197, 64, 0, true, false, 0},
+    {1, 2, 0, 257, 64, 1, false, false, 0},
+    {1, 1, 0, 600, 16, 0, false, false, 0},
+    {3, 2, 1, 197, 64, 0, true, true, 0},
+    {2, 2, 5, 17, 24, 1, false, false, 0},
+    {2, 1, 40, 300, 8, 0, false, true, 0},
+    {1, 2, 0, 65, 64, 0, true, false, 1e4f},
+    {1, 1, 0, 300, 32, 1, false, false, 1e4f},
+    {2, 3, 0, 77, 64, 2, true, false, 0},
+    {1, 2, 0, 33, 24, 2, false, false, 1e4f},
+    {2, 2, 0, 5, 7, 2, true, false, 0},
+    {1, 1, 0, 300, 8, 2, false, false, 0},
 };
 
 static uint32_t state = 7;
@@ -78,6 +84,8 @@ static job job_new(const attention_case *t)
             for (int k = 0; k < j.c; k++)
                 j.q[i * j.ldq + k] *= t->size;
     j.bias = numbers((size_t)(t->H * tq * t->T), 2);
+    for (int i = 0; t->bias == 2 && i < t->H * tq * t->T; i++)
+        j.bias[i] = i % t->T > i / t->T % tq ? -1e9f : 0;
     j.out = calloc((size_t)(t->B * tq * j.c), sizeof(float));
     j.probs = calloc((size_t)(t->B * t->H * tq * t->T), sizeof(float));
     return j;
@@ -104,7 +112,7 @@ static void run(job *j, vt_class class)
                                .keep = t->probs ? keep : none};
     const size_t nq = (size_t)((t->shared ? 1 : t->B) * t->Tq * j->ldq),
                  nk = (size_t)(t->B * t->T * j->ldk),
-                 nb = (size_t)(t->H * t->Tq * t->T);
+                 nb = (size_t)((t->bias == 1 ? t->H : 1) * t->Tq * t->T);
     const float guard[33] = {0};
     vt_plan *p = NULL;
     vt_val q = VT_NONE, kv, bias = VT_NONE, y, last;
@@ -114,8 +122,10 @@ static void run(job *j, vt_class class)
     if (j->q != j->kv)
         q = vt_input(p, "q", VT_F32, 3,
                      (int[]){t->shared ? 1 : t->B, t->Tq, j->ldq});
-    if (t->bias)
+    if (t->bias == 1)
         bias = vt_input(p, "bias", VT_F32, 3, (int[]){t->H, t->Tq, t->T});
+    else if (t->bias)
+        bias = vt_input(p, "bias", VT_F32, 2, (int[]){t->Tq, t->T});
     last = vt_input(p, "guard", VT_F32, 1, (int[]){33});
     const vt_attention_args a = {.heads = t->H, .bias = bias, .probs = "probs"};
     y = q == VT_NONE ? vt_attention(p, kv, a) : vt_attention_cross(p, q, kv, a);
@@ -219,7 +229,7 @@ Test(attention, batch)
 {
     for (int class = VT_CLASS_CPU; class <= VT_CLASS_GPU; class ++) {
         const int tokens = vt_test_tiny() ? 11 : 197;
-        const attention_case two = {2, 2, 0, tokens, 64, false, true, false, 0};
+        const attention_case two = {2, 2, 0, tokens, 64, 0, true, false, 0};
         attention_case one = two;
         one.B = 1, one.probs = false;
         job a = job_new(&two), b = job_new(&one);

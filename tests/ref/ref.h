@@ -52,6 +52,8 @@ void ref_pool(double *out, const double *x, int B, int T, int C, int kind,
               int first);
 void ref_slice(double *out, const double *x, int B, int T, int C, int first,
                int count);
+void ref_pick(double *out, const double *x, const double *token, int B, int T,
+              int C);
 void ref_to_tokens(double *out, const double *x, int B, int R, int S);
 void ref_weight_standardise(double *out, const double *w, int O, int K,
                             double eps);

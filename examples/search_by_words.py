@@ -1,0 +1,103 @@
+"""search_by_words.py - order pictures by how near they are to a text, through
+the shared library.
+
+    python3 search_by_words.py MODEL TEXT PICTURE...
+
+MODEL has a text tower, as CLIP and SigLIP have. Needs nothing but Python and an
+installed libvitcl.
+"""
+import ctypes
+import math
+import sys
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+
+
+class Image(Structure):
+    _fields_ = [("width", c_uint32), ("height", c_uint32), ("rgb", POINTER(c_uint8))]
+
+
+class TextInfo(Structure):
+    _fields_ = [("size", c_size_t), ("family", c_char * 32),
+                ("layers", c_uint32), ("width", c_uint32), ("heads", c_uint32), ("mlp", c_uint32),
+                ("features", c_uint32), ("context", c_uint32), ("vocabulary", c_uint32),
+                ("parameters", c_uint64), ("logit_scale", c_float), ("logit_bias", c_float),
+                ("answer", c_int)]
+
+
+lib = ctypes.CDLL("libvitcl.so.2")
+lib.vitcl_device_open.argtypes = [POINTER(c_void_p), c_char_p]
+lib.vitcl_model_load.argtypes = [POINTER(c_void_p), c_void_p, c_char_p]
+lib.vitcl_session_new.argtypes = [POINTER(c_void_p), c_void_p, c_void_p]
+lib.vitcl_text_new.argtypes = [POINTER(c_void_p), c_void_p, c_char_p, c_void_p]
+lib.vitcl_text_describe.argtypes = [POINTER(TextInfo), c_void_p]
+lib.vitcl_text_embed.argtypes = [POINTER(c_float), c_void_p, POINTER(c_char_p), c_uint32]
+lib.vitcl_image_load.argtypes = [POINTER(Image), c_char_p]
+lib.vitcl_image_free.argtypes = [POINTER(Image)]
+lib.vitcl_embed.argtypes = [POINTER(c_float), c_void_p, POINTER(Image), c_uint32]
+lib.vitcl_session_features.argtypes = [c_void_p]
+lib.vitcl_session_features.restype = c_uint32
+lib.vitcl_last_error.restype = c_char_p
+for name in "device", "model", "session", "text":
+    getattr(lib, f"vitcl_{name}_free").argtypes = [c_void_p]
+
+
+def check(status):
+    if status:
+        raise RuntimeError(lib.vitcl_last_error().decode())
+
+
+def unit(vector):
+    length = math.sqrt(sum(x * x for x in vector))
+    return [x / length for x in vector]
+
+
+class Towers:
+    def __init__(self, model):
+        self.device, self.model, self.session, self.text = (c_void_p() for _ in range(4))
+        info = TextInfo(size=ctypes.sizeof(TextInfo))
+        check(lib.vitcl_device_open(byref(self.device), None))
+        check(lib.vitcl_text_new(byref(self.text), self.device, model.encode(), None))
+        check(lib.vitcl_text_describe(byref(info), self.text))
+        check(lib.vitcl_model_load(byref(self.model), self.device, model.encode()))
+        check(lib.vitcl_session_new(byref(self.session), self.model, None))
+        self.features = info.features
+        if lib.vitcl_session_features(self.session) != self.features:
+            raise RuntimeError(f"{model}: the towers give vectors of different lengths")
+
+    def words(self, text):
+        out = (c_float * self.features)()
+        check(lib.vitcl_text_embed(out, self.text, (c_char_p * 1)(text.encode()), 1))
+        return unit(out)
+
+    def picture(self, path):
+        out, image = (c_float * self.features)(), Image()
+        check(lib.vitcl_image_load(byref(image), path.encode()))
+        try:
+            check(lib.vitcl_embed(out, self.session, byref(image), 1))
+        finally:
+            lib.vitcl_image_free(byref(image))
+        return unit(out)
+
+    def __del__(self):
+        lib.vitcl_text_free(self.text)
+        lib.vitcl_session_free(self.session)
+        lib.vitcl_model_free(self.model)
+        lib.vitcl_device_free(self.device)
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit("usage: search_by_words.py MODEL TEXT PICTURE...")
+    try:
+        towers = Towers(sys.argv[1])
+        words = towers.words(sys.argv[2])
+        near = [(sum(a * b for a, b in zip(words, towers.picture(path))), path)
+                for path in sys.argv[3:]]
+        for cosine, path in sorted(near, reverse=True):
+            print(f"{cosine:.4f}\t{path}")
+    except RuntimeError as error:
+        sys.exit(f"search_by_words.py: {error}")
+
+
+if __name__ == "__main__":
+    main()

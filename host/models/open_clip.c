@@ -1,0 +1,397 @@
+/*
+ * open_clip.c - open_clip_config.json: a model of two towers, the picture's of
+ * timm or open_clip's own.
+ *
+ * The picture tower is one of the families that exist: its part of the config
+ * becomes timm's config of the same model.
+ *
+ * Easy to get wrong:
+ *   - timm_proj: "none" is no projection, null or "" the trunk's own head,
+ *     "linear" a layer behind the trunk
+ *   - quick_gelu is of both towers, but not of timm's
+ *   - the model was trained with a sigmoid if it has a logit_bias
+ *   - a key that open_clip's class does not take is an error there
+ */
+#include "models/open_clip.h"
+
+#include "models/config.h"
+#include "models/tower.h"
+
+#include "base/json_print.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Keys of a part. only: NULL: read, or without an effect here; else the values
+ * as JSON texts, separated by "|". */
+typedef struct part_key {
+    const char *name, *only;
+} part_key;
+
+#define BLOCKS                                                                 \
+    {"block_type", "null|\"default\""}, {"qk_norm", "false"},                  \
+        {"scaled_cosine_attn", "false"}, {"scale_heads", "false"},             \
+        {"scale_attn_inner", "false"}, {"scale_attn", "false"},                \
+        {"scale_fc", "false"},                                                 \
+    {                                                                          \
+        "output_tokens", "false"                                               \
+    }
+
+static const part_key text_keys[] = {
+    {"context_length", NULL},
+    {"vocab_size", NULL},
+    {"hf_tokenizer_name", NULL},
+    {"tokenizer_mode", NULL},
+    {"tokenizer_kwargs", NULL},
+    {"width", NULL},
+    {"heads", NULL},
+    {"layers", NULL},
+    {"mlp_ratio", NULL},
+    {"ls_init_value", NULL},
+    {"embed_cls", "false"},
+    {"pad_id", NULL},
+    {"eos_id", NULL},
+    {"no_causal_mask", NULL},
+    {"final_ln_after_pool", NULL}, /* not read by the class */
+    {"pool_type", NULL},
+    {"proj_bias", NULL},
+    {"proj_type", NULL},
+    {"act_kwargs", NULL},
+    {"norm_kwargs", NULL},
+    BLOCKS,
+    {"hf_model_name", "null"},
+    {"hf_model_pretrained", NULL},
+    {"hf_proj_type", NULL},
+    {"hf_pooler_type", NULL},
+    {NULL, NULL},
+};
+
+static const part_key picture_keys[] = {
+    {"layers", NULL},
+    {"width", NULL},
+    {"head_width", NULL},
+    {"mlp_ratio", NULL},
+    {"patch_size", NULL},
+    {"image_size", NULL},
+    {"ls_init_value", NULL},
+    {"patch_dropout", NULL},
+    {"attentional_pool", "false"},
+    {"attn_pooler_queries", NULL},
+    {"attn_pooler_heads", NULL},
+    {"no_ln_pre", NULL}, /* seen in the tensors */
+    {"pos_embed_type", "\"learnable\"|\"sin_cos_2d\""},
+    {"final_ln_after_pool", NULL}, /* equal for one token */
+    {"pool_type", "\"tok\""},
+    {"act_kwargs", "null|{}"},
+    {"norm_kwargs", "null|{}"},
+    BLOCKS,
+    {"timm_model_name", NULL},
+    {"timm_model_pretrained", NULL},
+    {"timm_pool", NULL},
+    {"timm_proj", "null|\"\"|\"none\"|\"linear\""},
+    {"timm_proj_bias", NULL},
+    {"timm_drop", NULL},
+    {"timm_drop_path", NULL},
+    {NULL, NULL},
+};
+
+static bool is_one(const char *values, const char *text)
+{
+    const size_t n = strlen(text);
+
+    for (;;) {
+        const size_t m = strcspn(values, "|");
+
+        if (n == m && memcmp(values, text, n) == 0)
+            return true;
+        if (!values[m])
+            return false;
+        values += m + 1;
+    }
+}
+
+static vitcl_status check_keys(const vt_json *part, const char *what,
+                               const part_key *keys, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    char *value = NULL;
+    vt_text text;
+
+    for (const vt_json *v = vt_json_first(part); v; v = vt_json_next(v)) {
+        const part_key *k = keys;
+
+        while (k->name && strcmp(k->name, vt_json_key(v)) != 0)
+            k++;
+        if (!k->name)
+            VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: %s has %.60s, which is not a key of "
+                           "open_clip's class",
+                           path, what, vt_json_key(v)));
+        if (!k->only)
+            continue;
+        VT_TRY(vt_text_open(&text));
+        vt_json_print(text.f, v);
+        VT_TRY(vt_text_take(&value, &text));
+        if (!is_one(k->only, value))
+            VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: %s of %s is %.60s; only %s is supported", path,
+                           k->name, what, value, k->only));
+        free(value), value = NULL;
+    }
+done:
+    free(value);
+    return st;
+}
+
+/* ---- the text tower ---- */
+
+static vitcl_status read_act(vt_config *c, const vt_json *kwargs,
+                             const char *path)
+{
+    const char *how = "none";
+
+    if (!kwargs || vt_json_is_null(kwargs) || vt_json_count(kwargs) == 0)
+        return VITCL_OK;
+    vt_json_string(&how, vt_json_get(kwargs, "approximate"));
+    if (vt_json_count(kwargs) != 1 || !vt_json_get(kwargs, "approximate") ||
+        c->act != VT_ACT_GELU || !is_one("none|tanh", how))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: act_kwargs of text_cfg are supported only as "
+                       "{\"approximate\": \"tanh\"}, without quick_gelu",
+                       path);
+    if (strcmp(how, "tanh") == 0)
+        c->act = VT_ACT_GELU_TANH;
+    return VITCL_OK;
+}
+
+static vitcl_status read_eps(vt_config *c, const vt_json *kwargs,
+                             const char *path)
+{
+    double eps = 1e-5;
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_json_within(&eps, vt_json_get(kwargs, "eps"), "eps", 1e-12, 1,
+                          path));
+    if (vt_json_count(kwargs) > (vt_json_get(kwargs, "eps") != NULL))
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: norm_kwargs of text_cfg other than eps are not "
+                     "supported",
+                     path);
+    c->eps = (float)eps;
+done:
+    return st;
+}
+
+static vitcl_status read_end(vt_config *c, const vt_json *t, const char **bad,
+                             const char *path)
+{
+    const char *pool = "argmax";
+
+    vt_json_string(&pool, vt_json_get(t, "pool_type"));
+    c->end = 2;
+    vt_config_count(&c->end, t, "eos_id", INT32_MAX, bad);
+    if (strcmp(pool, "argmax") == 0)
+        c->end_kind = VT_END_HIGHEST;
+    else if (strcmp(pool, "eos") == 0)
+        c->end_kind = VT_END_TOKEN;
+    else if (strcmp(pool, "last") == 0)
+        c->end_kind = VT_END_LAST;
+    else if (strcmp(pool, "first") == 0)
+        c->end_kind = VT_END_FIRST;
+    else
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: pool_type \"%.60s\" of text_cfg is not supported",
+                       path, pool);
+    return VITCL_OK;
+}
+
+static const vt_json *model_of(const vt_json *config)
+{
+    const vt_json *m = vt_json_get(config, "model_cfg");
+
+    return m ? m : config; /* open_clip's own configs have no more */
+}
+
+vitcl_status vt_tower_open_clip(vt_config *c, const vt_json *config,
+                                const vt_weights *w, const char *path)
+{
+    const vt_json *m = model_of(config), *t = vt_json_get(m, "text_cfg");
+    const char *bad = NULL, *name = vt_config_text(t, "hf_model_name");
+    bool quick = false, all = false;
+    vitcl_status st = VITCL_OK;
+
+    if (!vt_json_is_object(t))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: open_clip_config.json has no text_cfg", path);
+    if (name[0])
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: its text tower is %.100s, which is not supported",
+                       path, name);
+    VT_TRY(check_keys(t, "text_cfg", text_keys, path));
+    snprintf(c->name, sizeof c->name, "open_clip");
+    c->source = VT_SOURCE_TIMM;
+    c->width = 512, c->heads = 8, c->depth = 12;
+    c->context = 77, c->vocabulary = 49408;
+    c->logit_scale = 100;
+    vt_config_number(&c->width, t, "width", VT_MOST_WIDTH, &bad);
+    vt_config_number(&c->heads, t, "heads", VT_MOST_WIDTH, &bad);
+    vt_config_number(&c->depth, t, "layers", VT_MOST_DEPTH, &bad);
+    vt_config_number(&c->context, t, "context_length", VT_MOST_TOKENS, &bad);
+    vt_config_number(&c->vocabulary, t, "vocab_size", VT_MOST_WORDS, &bad);
+    if (!vt_config_number(&c->projection, m, "embed_dim", VT_MOST_WIDTH, &bad))
+        bad = "embed_dim";
+    VT_TRY(read_end(c, t, &bad, path));
+    if (bad) {
+        st = vt_bad_number(path, bad);
+        goto done;
+    }
+    c->mlp = vt_weight_dim(w, "blocks.0.mlp.fc1.weight", 0);
+    vt_json_bool(&quick, vt_json_get(m, "quick_gelu"));
+    vt_json_bool(&all, vt_json_get(t, "no_causal_mask"));
+    c->causal = !all;
+    c->act = quick ? VT_ACT_GELU_QUICK : VT_ACT_GELU;
+    c->sigmoid = vt_weight_has(w, "logit_bias");
+    if (c->mlp > VT_MOST_MLP)
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: an MLP of %d", path, c->mlp));
+    VT_TRY(read_act(c, vt_json_get(t, "act_kwargs"), path));
+    VT_TRY(read_eps(c, vt_json_get(t, "norm_kwargs"), path));
+done:
+    return st;
+}
+
+/* ---- the picture tower ---- */
+
+typedef struct picture {
+    int height, width, patch_h, patch_w, layers, dim, heads, classes;
+    const char *trunk, *pool, *mode, *filter;
+} picture;
+
+static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
+                                 const char *path)
+{
+    const char *bad = NULL, *proj = "linear";
+    int head = 64;
+
+    *x = (picture){.height = 224,
+                   .width = 224,
+                   .patch_h = 16,
+                   .patch_w = 16,
+                   .layers = 12,
+                   .dim = 768,
+                   .pool = "avg"};
+    x->trunk = vt_config_text(v, "timm_model_name");
+    vt_json_string(&x->pool, vt_json_get(v, "timm_pool"));
+    if (vt_json_get(v, "timm_proj"))
+        proj = vt_config_text(v, "timm_proj");
+    vt_config_pair(&x->height, &x->width, v, "image_size", &bad);
+    if (!vt_config_number(&x->classes, m, "embed_dim", VT_MOST_WIDTH, &bad))
+        bad = "embed_dim";
+    if (x->trunk[0] && strcmp(proj, "none") == 0)
+        x->classes = 0;
+    if (vt_json_is_array(vt_json_get(v, "layers")) && !x->trunk[0])
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: its picture tower is CLIP's ResNet, which is not "
+                       "supported",
+                       path);
+    if (!x->trunk[0]) {
+        vt_config_pair(&x->patch_h, &x->patch_w, v, "patch_size", &bad);
+        vt_config_number(&x->layers, v, "layers", VT_MOST_DEPTH, &bad);
+        vt_config_number(&x->dim, v, "width", VT_MOST_WIDTH, &bad);
+        vt_config_number(&head, v, "head_width", VT_MOST_WIDTH, &bad);
+        x->heads = x->dim / head;
+        if (x->heads < 1)
+            bad = "head_width";
+    }
+    return bad ? vt_bad_number(path, bad) : VITCL_OK;
+}
+
+static void print_numbers(FILE *f, const char *key, const vt_json *v)
+{
+    if (!v || vt_json_is_null(v))
+        return;
+    fprintf(f, ",\"%s\":", key);
+    vt_json_print(f, v);
+}
+
+/* open_clip's image_transform(): "shortest" cuts the middle, "squash" changes
+ * the shape, "longest" pads. */
+static vitcl_status read_pixels(picture *x, const vt_json *p, const char *path)
+{
+    x->mode = "shortest", x->filter = "bicubic";
+    vt_json_string(&x->mode, vt_json_get(p, "resize_mode"));
+    vt_json_string(&x->filter, vt_json_get(p, "interpolation"));
+    if (is_one("shortest|squash", x->mode) &&
+        is_one("bicubic|bilinear", x->filter))
+        return VITCL_OK;
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: preprocess_cfg resizes by \"%.40s\", \"%.40s\", which "
+                   "is not supported",
+                   path, x->mode, x->filter);
+}
+
+static void print_pixels(FILE *f, const vt_json *p, const picture *x)
+{
+    fprintf(f,
+            "\"pretrained_cfg\":{\"input_size\":[3,%d,%d],"
+            "\"crop_pct\":1.0,\"crop_mode\":\"%s\","
+            "\"interpolation\":\"%s\"",
+            x->height, x->width,
+            strcmp(x->mode, "squash") == 0 ? "squash" : "center", x->filter);
+    if (vt_json_get(p, "mean"))
+        print_numbers(f, "mean", vt_json_get(p, "mean"));
+    else
+        fprintf(f, ",\"mean\":[0.48145466,0.4578275,0.40821073]");
+    if (vt_json_get(p, "std"))
+        print_numbers(f, "std", vt_json_get(p, "std"));
+    else
+        fprintf(f, ",\"std\":[0.26862954,0.26130258,0.27577711]");
+    fprintf(f, "}}");
+}
+
+vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
+                                  const char *path)
+{
+    const vt_json *m = model_of(config), *v = vt_json_get(m, "vision_cfg");
+    vitcl_status st = VITCL_OK;
+    bool quick = false;
+    char *json = NULL, *name = NULL;
+    vt_text text = {0};
+    picture x;
+
+    if (!vt_json_is_object(v))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: open_clip_config.json has no vision_cfg", path);
+    VT_TRY(check_keys(v, "vision_cfg", picture_keys, path));
+    VT_TRY(read_picture(&x, m, v, path));
+    VT_TRY(read_pixels(&x, vt_json_get(config, "preprocess_cfg"), path));
+    vt_json_bool(&quick, vt_json_get(m, "quick_gelu"));
+    VT_TRY(vt_format(&name, "%s: open_clip_config.json", path));
+    VT_TRY(vt_text_open(&text));
+    fprintf(text.f, "{\"architecture\":");
+    if (x.trunk[0]) {
+        vt_json_print_string(text.f, x.trunk);
+        fprintf(text.f, ",\"model_args\":{\"img_size\":[%d,%d]", x.height,
+                x.width);
+        if (x.pool[0]) {
+            fprintf(text.f, ",\"global_pool\":");
+            vt_json_print_string(text.f, x.pool);
+        }
+    } else {
+        fprintf(text.f,
+                "\"vit_open_clip_%d\",\"model_args\":{\"img_size\":[%d,%d],"
+                "\"patch_size\":[%d,%d],\"embed_dim\":%d,\"depth\":%d,"
+                "\"num_heads\":%d,\"act_layer\":\"%s\"",
+                x.height, x.height, x.width, x.patch_h, x.patch_w, x.dim,
+                x.layers, x.heads, quick ? "quick_gelu" : "gelu");
+    }
+    fprintf(text.f, "},\"num_classes\":%d,\"open_clip\":true,", x.classes);
+    print_pixels(text.f, vt_json_get(config, "preprocess_cfg"), &x);
+    VT_TRY(vt_text_take(&json, &text));
+    VT_TRY(vt_json_parse(out, json, strlen(json), 32, name));
+done:
+    free(json);
+    free(name);
+    return st;
+}

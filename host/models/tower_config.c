@@ -1,0 +1,188 @@
+/*
+ * tower_config.c - which files a text tower is in, and Hugging Face's
+ * config.json of it.
+ *
+ * A folder may have the same towers for two libraries. HF's config is used if
+ * it is of a model with a text tower; else open_clip's, as beside timm's config
+ * of a picture tower.
+ */
+#include "models/config.h"
+#include "models/model_private.h"
+#include "models/tower.h"
+
+#include "base/memory.h"
+#include "weights/sidecar.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool has_text(const vt_json *config)
+{
+    static const char *const types[] = {"clip", "siglip", "clip_text_model",
+                                        "siglip_text_model"};
+
+    for (size_t i = 0; i < VT_COUNT(types); i++)
+        if (strcmp(vt_config_hf(config), types[i]) == 0)
+            return true;
+    return false;
+}
+
+/* open_clip's file, if the folder has one of its names. */
+static vitcl_status open_weights(vt_tensors **out, const char *path,
+                                 bool open_clip)
+{
+    static const char *const names[] = {
+        "open_clip_model.safetensors",
+        "open_clip_model.safetensors.index.json",
+        "open_clip_pytorch_model.bin",
+        "open_clip_pytorch_model.bin.index.json",
+    };
+    vitcl_status st = VITCL_OK;
+    char *file = NULL;
+
+    for (size_t i = 0;
+         open_clip && vt_path_is_folder(path) && i < VT_COUNT(names); i++) {
+        VT_TRY(vt_format(&file, "%s/%s", path, names[i]));
+        if (vt_path_exists(file)) {
+            st = vt_tensors_open(out, file);
+            goto done;
+        }
+        free(file), file = NULL;
+    }
+    st = vt_tensors_open(out, path);
+done:
+    free(file);
+    return st;
+}
+
+vitcl_status vt_tower_find(vt_tower_files *out, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    vt_json *hf = NULL;
+
+    VT_TRY(vt_sidecar_json(&hf, path, "config.json"));
+    VT_TRY(vt_config_names(hf, path));
+    out->open_clip = !has_text(hf);
+    if (out->open_clip)
+        VT_TRY(vt_sidecar_json(&out->config, path, "open_clip_config.json"));
+    else
+        out->config = hf, hf = NULL;
+    if (!out->config)
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: no text tower: neither config.json nor "
+                     "open_clip_config.json is of a CLIP or SigLIP with both "
+                     "towers",
+                     path);
+    else
+        st = open_weights(&out->raw, path, out->open_clip);
+done:
+    vt_json_free(hf);
+    return st;
+}
+
+/* The text tower's config; NULL: all of it is default. */
+static const vt_json *text_config(const vt_json *config)
+{
+    const char *type = vt_config_hf(config);
+    const vt_json *v = vt_json_get(config, "text_config_dict");
+
+    if (strstr(type, "_text_model"))
+        return config;
+    if (vt_json_is_object(v) && strcmp(type, "clip") == 0)
+        return v;
+    v = vt_json_get(config, "text_config");
+    return vt_json_is_object(v) ? v : NULL;
+}
+
+static vitcl_status read_eps(vt_config *c, const vt_json *v, const char *path)
+{
+    const vt_json *written = vt_json_get(v, "layer_norm_eps");
+    double eps = c->sigmoid ? 1e-6 : 1e-5;
+    vitcl_status st = VITCL_OK;
+
+    if (!vt_json_is_null(written))
+        st = vt_json_within(&eps, written, "layer_norm_eps", 1e-12, 1, path);
+    c->eps = (float)eps;
+    return st;
+}
+
+/* An activation's name of another type would be taken as missing. */
+static vitcl_status read_act(vt_config *c, const vt_json *v, const char *path)
+{
+    const vt_json *written = vt_json_get(v, "hidden_act");
+    const char *word = "of another type";
+
+    if (!written || vt_json_is_null(written))
+        return VITCL_OK;
+    vt_json_string(&word, written);
+    return vt_act_parse(&c->act, word)
+               ? VITCL_OK
+               : vt_fail(VITCL_EUNSUPPORTED,
+                         "%s: hidden_act \"%.60s\" is not supported", path,
+                         word);
+}
+
+static vitcl_status read_plain(const vt_json *config, const char *path)
+{
+    const vt_json *v = vt_json_get(config, "quantization_config");
+
+    return !v || vt_json_is_null(v)
+               ? VITCL_OK
+               : vt_fail(VITCL_EUNSUPPORTED,
+                         "%s: the config's quantization_config is not "
+                         "supported",
+                         path);
+}
+
+vitcl_status vt_tower_hf(vt_config *c, const vt_json *config, const char *path)
+{
+    const vt_json *v = text_config(config);
+    const bool siglip = strncmp(vt_config_hf(config), "siglip", 6) == 0;
+    const char *bad = NULL, *arch = vt_config_hf(config);
+    vitcl_status st = VITCL_OK;
+
+    vt_json_string(&arch, vt_json_at(vt_json_get(config, "architectures"), 0));
+    snprintf(c->name, sizeof c->name, "%s", arch);
+    c->source = VT_SOURCE_HF;
+    c->sigmoid = siglip;
+    c->causal = !siglip;
+    c->width = siglip ? 768 : 512; /* the defaults of the classes */
+    c->mlp = siglip ? 3072 : 2048;
+    c->heads = siglip ? 12 : 8;
+    c->depth = 12;
+    c->context = siglip ? 64 : 77;
+    c->vocabulary = siglip ? 32000 : 49408;
+    c->act = siglip ? VT_ACT_GELU_TANH : VT_ACT_GELU_QUICK;
+    c->end_kind = siglip ? VT_END_LAST : VT_END_TOKEN;
+    c->end = 49407;
+    c->logit_scale = siglip ? 10 : 100; /* if the file has none */
+    c->logit_bias = siglip ? -10 : 0;
+    vt_config_number(&c->width, v, "hidden_size", VT_MOST_WIDTH, &bad);
+    vt_config_number(&c->mlp, v, "intermediate_size", VT_MOST_MLP, &bad);
+    vt_config_number(&c->heads, v, "num_attention_heads", VT_MOST_WIDTH, &bad);
+    vt_config_number(&c->depth, v, "num_hidden_layers", VT_MOST_DEPTH, &bad);
+    vt_config_number(&c->context, v, "max_position_embeddings", VT_MOST_TOKENS,
+                     &bad);
+    vt_config_number(&c->vocabulary, v, "vocab_size", VT_MOST_WORDS, &bad);
+    vt_config_count(&c->end, v, "eos_token_id", INT32_MAX, &bad);
+    if (c->end == 2 && !siglip)
+        c->end_kind = VT_END_HIGHEST;
+    c->projection = c->width;
+    if (siglip)
+        vt_config_number(&c->projection, v, "projection_size", VT_MOST_WIDTH,
+                         &bad);
+    else if (v == config || !vt_json_get(config, "projection_dim"))
+        c->projection = 512;
+    if (!siglip)
+        vt_config_number(&c->projection, config, "projection_dim",
+                         VT_MOST_WIDTH, &bad);
+    if (bad) {
+        st = vt_bad_number(path, bad);
+        goto done;
+    }
+    VT_TRY(read_act(c, v, path));
+    VT_TRY(read_eps(c, v, path));
+    VT_TRY(read_plain(config, path));
+done:
+    return st;
+}

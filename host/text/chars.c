@@ -1,0 +1,205 @@
+/*
+ * chars.c - texts that grow, categories, lower case, normal forms.
+ */
+#include "text/chars.h"
+
+#include "base/utf8.h"
+
+#include <string.h>
+#include <utf8proc.h>
+
+vitcl_status vt_chars_add(vt_chars *c, const char *s, size_t n)
+{
+    vitcl_status st = VITCL_OK;
+    size_t need;
+
+    if (!vt_sum(&need, c->n, n))
+        return vt_fail(VITCL_ENOMEM, "out of memory for a text");
+    VT_TRY(vt_grow(&c->s, &c->cap, need, 1));
+    if (n)
+        memcpy(c->s + c->n, s, n);
+    c->n = need;
+done:
+    return st;
+}
+
+vitcl_status vt_chars_put(vt_chars *c, uint32_t code)
+{
+    utf8proc_uint8_t s[4];
+    const utf8proc_ssize_t n = utf8proc_encode_char((utf8proc_int32_t)code, s);
+
+    return vt_chars_add(c, (const char *)s, n > 0 ? (size_t)n : 0);
+}
+
+void vt_chars_move(vt_chars *c, vt_chars *from)
+{
+    free(c->s);
+    *c = *from;
+    *from = (vt_chars){0};
+}
+
+vitcl_status vt_ids_add(vt_ids *ids, int32_t id)
+{
+    vitcl_status st = vt_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id);
+
+    if (st == VITCL_OK)
+        ids->id[ids->n++] = id;
+    return st;
+}
+
+uint32_t vt_chars_code(size_t *length, const char *s, size_t left)
+{
+    const size_t n = vt_utf8_length(s, left);
+
+    *length = n ? n : 1;
+    return n ? vt_utf8_code(s, n) : 0xFFFD;
+}
+
+static utf8proc_category_t category(uint32_t code)
+{
+    return utf8proc_category((utf8proc_int32_t)code);
+}
+
+bool vt_is_letter(uint32_t code)
+{
+    const utf8proc_category_t c = category(code);
+
+    return c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO;
+}
+
+bool vt_is_number(uint32_t code)
+{
+    const utf8proc_category_t c = category(code);
+
+    return c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO;
+}
+
+bool vt_is_space(uint32_t code)
+{
+    return (code >= 9 && code <= 13) || code == 0x85 || code == 0x2028 ||
+           code == 0x2029 || category(code) == UTF8PROC_CATEGORY_ZS;
+}
+
+bool vt_is_python_space(uint32_t code)
+{
+    return vt_is_space(code) || (code >= 0x1c && code <= 0x1f);
+}
+
+/* Cased and not Case_Ignorable; the ranges have cased symbols and numbers. */
+static bool is_cased(uint32_t code)
+{
+    const utf8proc_category_t c = category(code);
+
+    return c == UTF8PROC_CATEGORY_LU || c == UTF8PROC_CATEGORY_LL ||
+           c == UTF8PROC_CATEGORY_LT || code == 0xaa || code == 0xba ||
+           (code >= 0x2160 && code <= 0x217f) ||
+           (code >= 0x24b6 && code <= 0x24e9) ||
+           (code >= 0x1f130 && code <= 0x1f149) ||
+           (code >= 0x1f150 && code <= 0x1f169) ||
+           (code >= 0x1f170 && code <= 0x1f189);
+}
+
+static bool is_case_ignorable(uint32_t code)
+{
+    static const uint16_t marks[] = {
+        0x27,   0x2e,   0x3a,   0xb7,   0x387,  0x55f,  0x5f4,  0x2018, 0x2019,
+        0x2024, 0x2027, 0xfe13, 0xfe52, 0xfe55, 0xff07, 0xff0e, 0xff1a};
+    const utf8proc_category_t c = category(code);
+
+    for (size_t i = 0; i < VT_COUNT(marks); i++)
+        if (code == marks[i])
+            return true;
+    return c == UTF8PROC_CATEGORY_MN || c == UTF8PROC_CATEGORY_ME ||
+           c == UTF8PROC_CATEGORY_CF || c == UTF8PROC_CATEGORY_LM ||
+           c == UTF8PROC_CATEGORY_SK;
+}
+
+/* Does a cased letter follow, but for characters that do not count? */
+static bool cased_follows(const char *s, size_t n)
+{
+    for (size_t at = 0, length; at < n; at += length) {
+        const uint32_t code = vt_chars_code(&length, s + at, n - at);
+
+        if (!is_case_ignorable(code))
+            return is_cased(code);
+    }
+    return false;
+}
+
+vitcl_status vt_chars_lower(vt_chars *c, bool final_sigma)
+{
+    vitcl_status st = VITCL_OK;
+    vt_chars out = {0};
+    bool cased = false; /* the last that is not ignorable */
+    size_t ascii = 0;
+
+    for (; ascii < c->n && (unsigned char)c->s[ascii] < 0x80; ascii++)
+        if (c->s[ascii] >= 'A' && c->s[ascii] <= 'Z')
+            c->s[ascii] = (char)(c->s[ascii] + 32);
+    if (ascii == c->n)
+        return VITCL_OK;
+    for (size_t at = 0, length; at < c->n; at += length) {
+        const uint32_t code = vt_chars_code(&length, c->s + at, c->n - at);
+
+        if (code == 0x130) {
+            VT_TRY(vt_chars_add(&out, "i\xcc\x87", 3));
+        } else if (code == 0x3a3 && final_sigma && cased &&
+                   !cased_follows(c->s + at + length, c->n - at - length)) {
+            VT_TRY(vt_chars_put(&out, 0x3c2));
+        } else {
+            VT_TRY(vt_chars_put(
+                &out, (uint32_t)utf8proc_tolower((utf8proc_int32_t)code)));
+        }
+        if (!is_case_ignorable(code))
+            cased = is_cased(code);
+    }
+    vt_chars_move(c, &out);
+done:
+    free(out.s);
+    return st;
+}
+
+vitcl_status vt_chars_normalise(vt_chars *c, vt_nf form)
+{
+    static const int options[] = {
+        [VT_NFC] = UTF8PROC_COMPOSE,
+        [VT_NFD] = UTF8PROC_DECOMPOSE,
+        [VT_NFKC] = UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
+        [VT_NFKD] = UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT,
+    };
+    utf8proc_uint8_t *out = NULL;
+    utf8proc_ssize_t n;
+    size_t ascii = 0;
+
+    while (ascii < c->n && (unsigned char)c->s[ascii] < 0x80)
+        ascii++;
+    if (ascii == c->n)
+        return VITCL_OK;
+    n = utf8proc_map((const utf8proc_uint8_t *)c->s, (utf8proc_ssize_t)c->n,
+                     &out,
+                     (utf8proc_option_t)(UTF8PROC_STABLE | options[form]));
+    if (n == UTF8PROC_ERROR_NOMEM)
+        return vt_fail(VITCL_ENOMEM, "out of memory for a text");
+    if (n < 0) /* not UTF-8 after a character map of a file: left as it is */
+        return VITCL_OK;
+    free(c->s);
+    *c = (vt_chars){(char *)out, (size_t)n, (size_t)n};
+    return VITCL_OK;
+}
+
+size_t vt_chars_cluster(const char *s, size_t n)
+{
+    utf8proc_int32_t state = 0;
+    size_t at, length;
+    uint32_t before = vt_chars_code(&at, s, n);
+
+    for (; at < n; at += length) {
+        const uint32_t code = vt_chars_code(&length, s + at, n - at);
+
+        if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)before,
+                                             (utf8proc_int32_t)code, &state))
+            break;
+        before = code;
+    }
+    return at;
+}

@@ -1,0 +1,304 @@
+/*
+ * hf.c - tokenizer.json of Hugging Face's library, and vocab.json with
+ * merges.txt.
+ */
+#include "base/file.h"
+#include "base/number.h"
+#include "text/stream.h"
+#include "text/tokenizer.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FILE_MAX ((size_t)512 << 20)
+#define DEPTH 32
+#define BYTES_A_PIECE 16 /* in the text, about */
+
+/* "piece": id, ... */
+static vitcl_status read_ids(vt_tokenizer *t, vt_stream *r)
+{
+    vitcl_status st = VITCL_OK;
+    bool more, first = true;
+
+    for (;; first = false) {
+        vt_stretch s;
+        double id;
+
+        VT_TRY(vt_stream_more(&more, r, '}', first));
+        if (!more)
+            return VITCL_OK;
+        VT_TRY(vt_stream_string(&s, r, 0));
+        if (!vt_stream_take(r, ':'))
+            return vt_stream_damage(r);
+        VT_TRY(vt_stream_number(&id, r));
+        if (!(id >= 0 && id <= VT_PIECES_MAX) || floor(id) < id)
+            return vt_stream_damage(r);
+        VT_TRY(vt_vocab_add(&t->vocab, s.s, s.n, (uint64_t)id, r->name));
+    }
+done:
+    return st;
+}
+
+/* ["piece", score], ...: the ids are their places. */
+static vitcl_status read_scores(vt_tokenizer *t, vt_stream *r)
+{
+    vitcl_status st = VITCL_OK;
+    bool more, first = true;
+
+    for (;; first = false) {
+        const size_t id = t->vocab.count;
+        vt_stretch s;
+        double score;
+
+        VT_TRY(vt_stream_more(&more, r, ']', first));
+        if (!more)
+            return VITCL_OK;
+        if (!vt_stream_take(r, '['))
+            return vt_stream_damage(r);
+        VT_TRY(vt_stream_string(&s, r, 0));
+        if (!vt_stream_take(r, ','))
+            return vt_stream_damage(r);
+        VT_TRY(vt_stream_number(&score, r));
+        if (!vt_stream_take(r, ']') || !isfinite(score))
+            return vt_stream_damage(r);
+        VT_TRY(vt_vocab_add(&t->vocab, s.s, s.n, id, r->name));
+        VT_TRY(vt_grow(&t->scores, &t->score_cap, id + 1, sizeof *t->scores));
+        t->scores[id] = score;
+    }
+done:
+    return st;
+}
+
+static vitcl_status read_vocab(vt_tokenizer *t, vt_stretch s, bool scores,
+                               const char *name)
+{
+    vt_stream r = {.s = s.s, .end = s.s + s.n, .name = name};
+    const locale_t locale = vt_point_begin();
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_vocab_reserve(&t->vocab, s.n / BYTES_A_PIECE));
+    if (!vt_stream_take(&r, scores ? '[' : '{'))
+        VT_TRY(vt_stream_damage(&r));
+    VT_TRY(scores ? read_scores(t, &r) : read_ids(t, &r));
+    if (r.s != r.end || t->vocab.count == 0)
+        st = vt_stream_damage(&r);
+done:
+    vt_point_end(locale);
+    vt_stream_free(&r);
+    return st;
+}
+
+/* "a b", or ["a", "b"], ... */
+static vitcl_status read_merges(vt_tokenizer *t, vt_stream *r)
+{
+    vitcl_status st = VITCL_OK;
+    bool more, first = true;
+
+    if (!vt_stream_take(r, '['))
+        return vt_stream_damage(r);
+    for (;; first = false) {
+        vt_stretch a, b;
+        const char *space;
+
+        VT_TRY(vt_stream_more(&more, r, ']', first));
+        if (!more)
+            break;
+        if (vt_stream_take(r, '[')) {
+            VT_TRY(vt_stream_string(&a, r, 0));
+            if (!vt_stream_take(r, ','))
+                return vt_stream_damage(r);
+            VT_TRY(vt_stream_string(&b, r, 1));
+            if (!vt_stream_take(r, ']'))
+                return vt_stream_damage(r);
+        } else {
+            VT_TRY(vt_stream_string(&a, r, 0));
+            if (a.n == 0 || !(space = memchr(a.s, ' ', a.n)))
+                return vt_stream_damage(r);
+            b.s = space + 1;
+            b.n = a.n - (size_t)(b.s - a.s);
+            a.n -= b.n + 1;
+        }
+        VT_TRY(vt_bpe_merge(&t->bpe, a.s, a.n, b.s, b.n, r->name));
+    }
+    if (r->s != r->end)
+        return vt_stream_damage(r);
+done:
+    return st;
+}
+
+static bool asks(const vt_json *model, const char *key)
+{
+    bool b = false;
+
+    return vt_json_bool(&b, vt_json_get(model, key)) && b;
+}
+
+static vitcl_status read_bpe(vt_tokenizer *t, const vt_json *model,
+                             vt_stretch vocab, vt_stretch merges,
+                             const char *name)
+{
+    vt_stream r = {.s = merges.s, .end = merges.s + merges.n, .name = name};
+    const char *s = NULL;
+    double dropout = 0;
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(read_vocab(t, vocab, false, name));
+    vt_json_number(&dropout, vt_json_get(model, "dropout"));
+    if ((vt_json_string(&s, vt_json_get(model, "continuing_subword_prefix")) &&
+         *s) ||
+        fabs(dropout) > 0)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: a prefix of subwords, or dropout, is not supported",
+                       name);
+    t->bpe = (vt_bpe){.vocab = &t->vocab,
+                      .unknown = -1,
+                      .fuse = asks(model, "fuse_unk"),
+                      .whole = asks(model, "ignore_merges"),
+                      .fallback = asks(model, "byte_fallback")};
+    if (vt_json_string(&s, vt_json_get(model, "end_of_word_suffix")) && *s)
+        VT_TRY(vt_strdup(&t->bpe.suffix, s));
+    if (vt_json_string(&s, vt_json_get(model, "unk_token")))
+        t->bpe.unknown = vt_vocab_find(&t->vocab, s, strlen(s));
+    if (t->bpe.fallback && !vt_bpe_bytes(t->bpe.byte, &t->vocab))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: byte_fallback without the pieces of all bytes",
+                       name);
+    VT_TRY(read_merges(t, &r));
+    VT_TRY(vt_bpe_finish(&t->bpe, name));
+    t->model = VT_MODEL_BPE;
+done:
+    vt_stream_free(&r);
+    return st;
+}
+
+static vitcl_status read_unigram(vt_tokenizer *t, const vt_json *model,
+                                 vt_stretch vocab, const char *name)
+{
+    uint64_t unknown;
+    vitcl_status st = VITCL_OK;
+    double least;
+
+    VT_TRY(read_vocab(t, vocab, true, name));
+    if (!vt_json_uint(&unknown, vt_json_get(model, "unk_id")) ||
+        unknown >= t->vocab.count)
+        return vt_fail(VITCL_ECORRUPT, "%s: unk_id is not in the vocabulary",
+                       name);
+    least = t->scores[0];
+    for (size_t i = 1; i < t->vocab.count; i++)
+        least = fmin(least, t->scores[i]);
+    t->unigram = (vt_unigram){.vocab = &t->vocab,
+                              .scores = t->scores,
+                              .least = least,
+                              .unknown = (int32_t)unknown};
+    /* like the library, unknown where one of the bytes is no piece */
+    t->unigram.fallback = asks(model, "byte_fallback") &&
+                          vt_bpe_bytes(t->unigram.byte, &t->vocab);
+    t->model = VT_MODEL_UNIGRAM;
+done:
+    return st;
+}
+
+/* A model without a type has merges, or is a list of scores. */
+static vitcl_status read_model(vt_tokenizer *t, const vt_json *model,
+                               vt_stretch vocab, vt_stretch merges,
+                               const char *name)
+{
+    const char *type = vocab.n && *vocab.s == '[' ? "Unigram"
+                       : merges.n                 ? "BPE"
+                                                  : "?";
+
+    vt_json_string(&type, vt_json_get(model, "type"));
+    if (strcmp(type, "BPE") == 0)
+        return read_bpe(t, model, vocab, merges, name);
+    if (strcmp(type, "Unigram") == 0)
+        return read_unigram(t, model, vocab, name);
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: a tokenizer of type \"%.40s\" is not supported, only "
+                   "BPE and Unigram",
+                   name, type);
+}
+
+vitcl_status vt_read_tokenizer_json(vt_tokenizer *t, const char *folder,
+                                    const char *path)
+{
+    vt_file file = {0};
+    vt_chars rest = {0};
+    vt_json *root = NULL;
+    vt_stretch vocab, merges;
+    vitcl_status st = VITCL_OK;
+    uint64_t id;
+
+    (void)folder;
+    VT_TRY(vt_file_read(&file, path, FILE_MAX));
+    vt_sha256_add(&t->hash, file.data, file.size);
+    VT_TRY(vt_stream_cut(&rest, &vocab, &merges, (const char *)file.data,
+                         file.size));
+    VT_TRY(vt_json_parse(&root, rest.s, rest.n, DEPTH, path));
+    VT_TRY(read_model(t, vt_json_get(root, "model"), vocab, merges, path));
+    VT_TRY(vt_steps_read(t, root, path));
+    for (const vt_json *m = vt_json_first(vt_json_get(root, "added_tokens")); m;
+         m = vt_json_next(m)) {
+        if (!vt_json_uint(&id, vt_json_get(m, "id")))
+            id = VT_PIECES_MAX;
+        VT_TRY(vt_added_read(t, m, id, path));
+    }
+done:
+    vt_json_free(root);
+    free(rest.s);
+    vt_file_close(&file);
+    return st;
+}
+
+/* merges.txt: a line for each, "a b". */
+static vitcl_status read_merge_lines(vt_tokenizer *t, const char *s, size_t n,
+                                     const char *name)
+{
+    static const char version[] = "#version";
+    vitcl_status st = VITCL_OK;
+
+    for (size_t at = 0, size; at < n; at += size + 1) {
+        const char *line = s + at, *end = memchr(line, '\n', n - at), *space;
+        size_t left;
+
+        size = end ? (size_t)(end - line) : n - at;
+        left = size && line[size - 1] == '\r' ? size - 1 : size;
+        if (left == 0 || (left >= strlen(version) &&
+                          memcmp(line, version, strlen(version)) == 0))
+            continue;
+        if (!(space = memchr(line, ' ', left)))
+            return vt_fail(VITCL_ECORRUPT, "%s: a line is no merge", name);
+        VT_TRY(vt_bpe_merge(&t->bpe, line, (size_t)(space - line), space + 1,
+                            left - (size_t)(space - line) - 1, name));
+    }
+    st = vt_bpe_finish(&t->bpe, name);
+done:
+    return st;
+}
+
+vitcl_status vt_read_vocab_json(vt_tokenizer *t, const char *folder,
+                                const char *path)
+{
+    vt_file file = {0}, lines = {0};
+    char *merges = NULL;
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_format(&merges, "%s/merges.txt", folder));
+    VT_TRY(vt_file_read(&file, path, FILE_MAX));
+    VT_TRY(vt_file_read(&lines, merges, FILE_MAX));
+    vt_sha256_add(&t->hash, file.data, file.size);
+    vt_sha256_add(&t->hash, lines.data, lines.size);
+    VT_TRY(read_vocab(t, (vt_stretch){(const char *)file.data, file.size},
+                      false, path));
+    t->bpe = (vt_bpe){.vocab = &t->vocab};
+    VT_TRY(vt_strdup(&t->bpe.suffix, "</w>"));
+    VT_TRY(read_merge_lines(t, (const char *)lines.data, lines.size, merges));
+    t->bpe.unknown = -1;
+    t->model = VT_MODEL_BPE;
+    t->named = true;
+    VT_TRY(vt_steps_clip(t));
+done:
+    free(merges);
+    vt_file_close(&file);
+    vt_file_close(&lines);
+    return st;
+}

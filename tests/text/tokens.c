@@ -1,0 +1,56 @@
+/*
+ * tokens.c - prints the ids of each line of standard input, for
+ * tools/check_tokenizers.py.
+ *
+ *   tokens FOLDER CONTEXT [lower]
+ *
+ * A line that is no text gives "-". To standard error: the seconds that opening
+ * took, the identity.
+ */
+#include "base/clock.h"
+#include "text/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    vt_tokenizer *t = NULL;
+    char *line = NULL, identity[65];
+    size_t cap = 0;
+    ssize_t n;
+    const long context = argc > 2 ? atol(argv[2]) : 0;
+    int32_t *ids = calloc((size_t)context + 1, sizeof *ids);
+    const double begin = vt_now_ms();
+
+    if (!ids || context < 1 || context > 1 << 20) {
+        fprintf(stderr, "usage: tokens FOLDER CONTEXT [lower]\n");
+        return 2;
+    }
+    if (vt_tokenizer_open(&t, argv[1], argc > 3) != VITCL_OK) {
+        fprintf(stderr, "tokens: %s\n", vitcl_last_error());
+        return 1;
+    }
+    vt_tokenizer_identity(identity, t);
+    fprintf(stderr, "%.3f s, %u pieces, context %u, end %d, %s\n",
+            (vt_now_ms() - begin) / 1000, vt_tokenizer_vocabulary(t),
+            vt_tokenizer_context(t), vt_tokenizer_end(t), identity);
+    while ((n = getline(&line, &cap, stdin)) > 0) {
+        uint32_t count;
+
+        n -= line[n - 1] == '\n';
+        if (vt_tokenizer_encode(ids, &count, t, (uint32_t)context, line,
+                                (size_t)n) != VITCL_OK) {
+            puts("-");
+            continue;
+        }
+        for (long i = 0; i < context; i++)
+            printf(i ? " %d" : "%d", ids[i]);
+        putchar('\n');
+    }
+    free(line);
+    free(ids);
+    vt_tokenizer_free(t);
+    return 0;
+}

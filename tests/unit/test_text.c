@@ -1,0 +1,248 @@
+/*
+ * test_text.c - ids of small tokenizers equal those of other libraries
+ * (tools/check_tokenizers.py --small); what is damaged or unknown is refused.
+ */
+#include "support/paths.h"
+#include "text/text.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CONTEXT 20
+
+static vt_tokenizer *open_data(const char *name, bool lower)
+{
+    char folder[4096];
+    vt_tokenizer *t = NULL;
+
+    snprintf(folder, sizeof folder, "%s/text/%s", VT_DATA, name);
+    cr_assert_eq(vt_tokenizer_open(&t, folder, lower), VITCL_OK, "%s: %s", name,
+                 vt_message());
+    return t;
+}
+
+static FILE *open_file(const char *folder, const char *name)
+{
+    char path[4096];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/text/%s/%s", VT_DATA, folder, name);
+    cr_assert((f = fopen(path, "rb")), "%s", path);
+    return f;
+}
+
+static void compare(const char *name)
+{
+    vt_tokenizer *t = open_data(name, false);
+    FILE *lines = open_file(".", "lines.txt");
+    FILE *expected = open_file(name, "expected.txt");
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t n;
+    int number = 0;
+
+    for (; (n = getline(&line, &cap, lines)) > 0; number++) {
+        int32_t ids[CONTEXT];
+        uint32_t count = 0;
+
+        cr_assert_eq(
+            vt_tokenizer_encode(ids, &count, t, CONTEXT, line, (size_t)n - 1),
+            VITCL_OK);
+        cr_expect(count <= CONTEXT);
+        for (int i = 0; i < CONTEXT; i++) {
+            int want = -1;
+
+            cr_assert_eq(fscanf(expected, "%d", &want), 1);
+            cr_expect_eq(ids[i], want, "%s, line %d, %d: %d, not %d", name,
+                         number + 1, i, ids[i], want);
+        }
+    }
+    cr_expect_eq(number, 22);
+    free(line);
+    fclose(lines);
+    fclose(expected);
+    vt_tokenizer_free(t);
+}
+
+Test(text, clip)
+{
+    compare("clip_vocab");
+    compare("clip_json");
+}
+
+Test(text, open_clip)
+{
+    compare("open_clip");
+}
+
+Test(text, sentencepiece)
+{
+    compare("unigram");
+    compare("bpe");
+}
+
+Test(text, siglip)
+{
+    compare("siglip");
+    compare("t5");
+    compare("gemma");
+}
+
+Test(text, facts)
+{
+    vt_tokenizer *t = open_data("clip_vocab", false);
+    vt_tokenizer *o = open_data("open_clip", false);
+    vt_tokenizer *lower = open_data("gemma", true);
+    vt_tokenizer *gemma = open_data("gemma", false);
+    int32_t a[8], b[8];
+    uint32_t count;
+    char one[65], two[65];
+
+    cr_expect_eq(vt_tokenizer_context(t), 77);
+    cr_expect_eq(vt_tokenizer_context(o), 20);
+    cr_expect_eq(vt_tokenizer_vocabulary(t), vt_tokenizer_vocabulary(o));
+    cr_expect_eq(vt_tokenizer_end(t), vt_tokenizer_end(o));
+    cr_expect_eq(vt_tokenizer_end(t), (int32_t)vt_tokenizer_vocabulary(t) - 1);
+    vt_tokenizer_identity(one, t);
+    vt_tokenizer_identity(two, o);
+    cr_expect_eq(strlen(one), 64);
+    cr_expect_str_neq(one, two);
+    vt_tokenizer_identity(one, lower);
+    vt_tokenizer_identity(two, gemma);
+    cr_expect_str_neq(one, two, "lower case decides about ids");
+    cr_expect_eq(vt_tokenizer_encode(a, &count, lower, 8, "A CAT", 5),
+                 VITCL_OK);
+    cr_expect_eq(vt_tokenizer_encode(b, &count, gemma, 8, "a cat", 5),
+                 VITCL_OK);
+    cr_expect_arr_eq(a, b, sizeof a);
+    cr_expect_eq(vt_tokenizer_encode(b, &count, gemma, 8, "A CAT", 5),
+                 VITCL_OK);
+    cr_expect_arr_neq(a, b, sizeof a);
+    vt_tokenizer_free(t);
+    vt_tokenizer_free(o);
+    vt_tokenizer_free(lower);
+    vt_tokenizer_free(gemma);
+}
+
+/* Every context down to none keeps its bounds; cut texts keep their end. */
+Test(text, contexts)
+{
+    static const char *const names[] = {"clip_vocab", "open_clip", "siglip",
+                                        "gemma", "bpe"};
+    static const char text[] = "a photo of a cat and two dogs";
+
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        vt_tokenizer *t = open_data(names[k], false);
+
+        for (uint32_t context = 0; context < 12; context++) {
+            int32_t ids[16];
+            uint32_t count = 99;
+
+            for (int i = 0; i < 16; i++)
+                ids[i] = -7;
+            cr_expect_eq(vt_tokenizer_encode(ids, &count, t, context, text,
+                                             sizeof text - 1),
+                         VITCL_OK);
+            cr_expect_eq(count, context);
+            cr_expect_eq(ids[context], -7);
+            if (context > 1)
+                cr_expect_eq(ids[context - 1], vt_tokenizer_end(t), "%s, %u",
+                             names[k], context);
+        }
+        vt_tokenizer_free(t);
+    }
+}
+
+Test(text, not_utf8)
+{
+    vt_tokenizer *t = open_data("clip_vocab", false);
+    static const char *const wrong[] = {"a\xff", "\xc0\x80", "\xed\xa0\x80",
+                                        "\xe2\x96"};
+    int32_t ids[8];
+    uint32_t count;
+
+    for (size_t i = 0; i < 4; i++)
+        cr_expect_eq(
+            vt_tokenizer_encode(ids, &count, t, 8, wrong[i], strlen(wrong[i])),
+            VITCL_ECORRUPT);
+    vt_tokenizer_free(t);
+}
+
+/* A folder with one file, of this text. */
+static vitcl_status open_text(const char *name, const char *text)
+{
+    char folder[] = "/tmp/vitcl-text-XXXXXX", path[64];
+    vt_tokenizer *t = NULL;
+    vitcl_status st;
+    FILE *f;
+
+    cr_assert(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    cr_assert((f = fopen(path, "wb")));
+    fputs(text, f);
+    fclose(f);
+    st = vt_tokenizer_open(&t, folder, false);
+    vt_tokenizer_free(t);
+    unlink(path);
+    rmdir(folder);
+    return st;
+}
+
+#define MODEL                                                                  \
+    "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},"        \
+    "\"merges\":[\"a b\"]}"
+
+Test(text, refused)
+{
+    static const struct {
+        const char *file, *text;
+        vitcl_status st;
+        const char *says;
+    } cases[] = {
+        {"tokenizer.json", "{" MODEL "}", VITCL_OK, ""},
+        {"tokenizer.json", "{" MODEL, VITCL_ECORRUPT, ""},
+        {"other.json", "{}", VITCL_EIO, "no tokenizer"},
+        {"tokenizer.json", "{\"model\":{\"type\":\"WordPiece\"}}",
+         VITCL_EUNSUPPORTED, "WordPiece"},
+        {"tokenizer.json",
+         "{\"normalizer\":{\"type\":\"BertNormalizer\"}," MODEL "}",
+         VITCL_EUNSUPPORTED, "BertNormalizer"},
+        {"tokenizer.json",
+         "{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":"
+         "\"(a+)+\"},\"behavior\":\"Isolated\",\"invert\":false}," MODEL "}",
+         VITCL_EUNSUPPORTED, "Split"},
+        {"tokenizer.json", "{\"post_processor\":{\"type\":\"Odd\"}," MODEL "}",
+         VITCL_EUNSUPPORTED, "Odd"},
+        {"tokenizer.json",
+         "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[\"a "
+         "b\"]}}",
+         VITCL_ECORRUPT, "merge"},
+        {"tokenizer.json",
+         "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"a\":1},\"merges\":"
+         "[]}}",
+         VITCL_ECORRUPT, "the same"},
+        {"tokenizer.json",
+         "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":99999999},\"merges\":[]"
+         "}}",
+         VITCL_ECORRUPT, "damaged"},
+        {"tokenizer.json",
+         "{\"model\":{\"type\":\"Unigram\",\"unk_id\":4,\"vocab\":[[\"a\",0]]}"
+         "}",
+         VITCL_ECORRUPT, "unk_id"},
+        {"spiece.model", "no model", VITCL_ECORRUPT, "SentencePiece"},
+        {"spiece.model", "", VITCL_ECORRUPT, "SentencePiece"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const vitcl_status st = open_text(cases[i].file, cases[i].text);
+
+        cr_expect_eq(st, cases[i].st, "case %zu: %d, %s", i, st, vt_message());
+        if (st != VITCL_OK)
+            cr_expect(strstr(vt_message(), cases[i].says), "case %zu: %s", i,
+                      vt_message());
+    }
+}
