@@ -13,7 +13,7 @@ build_packages="gcc libc6-dev cmake make ninja-build pkg-config ocl-icd-opencl-d
     libclblast-dev libjpeg-dev libpng-dev libstb-dev libcjson-dev
     libwebp-dev libgif-dev libheif-dev libtiff-dev libraw-dev
     libzip-dev zlib1g-dev libxxhash-dev libcairo2-dev fonts-dejavu-core
-    libcurl4-openssl-dev nettle-dev libarchive-dev pocl-opencl-icd"
+    libcurl4-openssl-dev nettle-dev libarchive-dev libutf8proc-dev pocl-opencl-icd"
 test_packages="g++ clang clang-format clang-tidy cppcheck shellcheck
     libcriterion-dev mesa-opencl-icd oclgrind python3 binutils locales valgrind
     libopenmpi-dev openmpi-bin libmpich-dev mpich"

@@ -196,8 +196,8 @@ done:
     return st;
 }
 
-/* The word's characters, as tokenizers takes them: those in the vocabulary, else
- * their bytes, else an unknown one, which is kept back for the next. */
+/* The word's characters, as tokenizers takes them: those in the vocabulary,
+ * else their bytes, else an unknown one, which is kept back for the next. */
 static vitcl_status split_merged(work *w, size_t n)
 {
     const vt_bpe *b = w->b;
@@ -252,8 +252,8 @@ done:
     return st;
 }
 
-/* Appends a SentencePiece symbol; unknown: was the last one? Then it is no other
- * token. */
+/* Appends a SentencePiece symbol; unknown: was the last one? Then it is no
+ * other token. */
 static vitcl_status add_piece(vt_ids *out, const work *w, const symbol *y,
                               bool *unknown)
 {

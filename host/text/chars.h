@@ -33,8 +33,8 @@ bool vt_is_space(uint32_t code);  /* White_Space */
 /* str.isspace() of Python has four control characters more. */
 bool vt_is_python_space(uint32_t code);
 
-/* Lower case. final_sigma: as Python has it, by the letters around a sigma; not:
- * character by character. */
+/* Lower case. final_sigma: as Python has it, by the letters around a sigma;
+ * not: character by character. */
 vitcl_status vt_chars_lower(vt_chars *c, bool final_sigma);
 
 typedef enum vt_nf { VT_NFC, VT_NFD, VT_NFKC, VT_NFKD } vt_nf;

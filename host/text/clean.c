@@ -1,6 +1,6 @@
 /*
- * clean.c - ftfy.fix_text(), html.unescape() twice, and white space, as open_clip
- * applies them.
+ * clean.c - ftfy.fix_text(), html.unescape() twice, and white space, as
+ * open_clip applies them.
  *
  * Of ftfy all that changes well-formed text is done: entities, ligatures, wide
  * and narrow forms, quotes, escape sequences, control characters, NFC. What

@@ -17,6 +17,8 @@ vitcl_status vt_words_begin(vt_words *w, const char *s, size_t n)
 
     w->text.n = 0;
     w->n = 0;
+    if (n == 0)
+        return VITCL_OK;
     VT_TRY(vt_chars_add(&w->text, s, n));
     VT_TRY(vt_grow(&w->ends, &w->cap, 1, sizeof *w->ends));
     w->ends[w->n++] = n;

@@ -2,22 +2,22 @@
  * split.h - what a tokenizer.json may do to a text before its model sees it:
  * normalizers change it, pre-tokenizers part it into words.
  *
- * The steps and patterns of known models, each by its name; no pattern of a file
- * is run.
+ * The steps and patterns of known models, each by its name; no pattern of a
+ * file is run.
  */
 #ifndef VT_TEXT_SPLIT_H
 #define VT_TEXT_SPLIT_H
 #include "text/charsmap.h"
 
-typedef enum vt_change {                 /* a normalizer */
-                         VT_CHANGE_FORM, /* into a normal form */
-                         VT_CHANGE_LOWER,
-                         VT_CHANGE_REPLACE, /* a text by another */
-                         VT_CHANGE_SPACES, /* runs of white space, of at least `least`, by a text */
-                         VT_CHANGE_BLANKS, /* the same of U+0020 */
-                         VT_CHANGE_STRIP,
-                         VT_CHANGE_PREPEND,
-                         VT_CHANGE_MAP
+typedef enum vt_change {
+    VT_CHANGE_FORM, /* into a normal form */
+    VT_CHANGE_LOWER,
+    VT_CHANGE_REPLACE, /* a text by another */
+    VT_CHANGE_SPACES,  /* `least` spaces of any kind, or more, by a text */
+    VT_CHANGE_BLANKS,  /* the same of U+0020 */
+    VT_CHANGE_STRIP,
+    VT_CHANGE_PREPEND,
+    VT_CHANGE_MAP
 } vt_change;
 
 typedef struct vt_normalizer {
@@ -28,16 +28,16 @@ typedef struct vt_normalizer {
     bool left, right;
 } vt_normalizer;
 
-typedef enum vt_part_kind {               /* a pre-tokenizer */
-                            VT_PART_CLIP, /* at CLIP's pattern, whose matches are kept */
-                            VT_PART_SIMPLE, /* the same as open_clip has it */
-                            VT_PART_BYTES, /* GPT-2's pattern, then bytes as characters */
-                            VT_PART_SPACES, /* at white space, which is left out */
-                            VT_PART_META,  /* spaces become U+2581 */
-                            VT_PART_BLANKS /* behind spaces */
+typedef enum vt_part_kind {
+    VT_PART_CLIP,   /* at CLIP's pattern, whose matches are kept */
+    VT_PART_SIMPLE, /* the same as open_clip has it */
+    VT_PART_BYTES,  /* GPT-2's pattern, then bytes as characters */
+    VT_PART_SPACES, /* at white space, which is left out */
+    VT_PART_META,   /* spaces become U+2581 */
+    VT_PART_BLANKS  /* behind spaces */
 } vt_part_kind;
 
-typedef struct vt_splitter {
+typedef struct vt_splitter { /* a pre-tokenizer */
     vt_part_kind kind;
     bool prefix;      /* a space or U+2581 in front of a word */
     bool prefix_once; /* only of the text's first word */

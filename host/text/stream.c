@@ -190,7 +190,7 @@ vitcl_status vt_stream_cut(vt_chars *rest, vt_stretch *vocab,
     bool model = false;
     size_t depth = 0, at = 0, copied = 0;
 
-    *vocab = *merges = (vt_stretch){NULL, 0};
+    *vocab = *merges = (vt_stretch){"", 0};
     while (at < n) {
         const size_t from = at;
         vt_stretch *cut = NULL;

@@ -28,9 +28,9 @@ vitcl_status vt_stream_number(double *out, vt_stream *r);
 vitcl_status vt_stream_damage(const vt_stream *r);
 void vt_stream_free(vt_stream *r);
 
-/* Copies a JSON object without the values of model.vocab and model.merges, which
- * become null; they are *vocab and *merges, or empty. What is copied has to be
- * parsed, so that all is checked once. */
+/* Copies a JSON object without the values of model.vocab and model.merges,
+ * which become null; they are *vocab and *merges, or empty. What is copied has
+ * to be parsed, so that all is checked once. */
 vitcl_status vt_stream_cut(vt_chars *rest, vt_stretch *vocab,
                            vt_stretch *merges, const char *s, size_t n);
 

@@ -25,7 +25,8 @@ typedef struct vt_vocab {
 
 /* Makes room for so many pieces, so that adding them is quick. */
 vitcl_status vt_vocab_reserve(vt_vocab *v, size_t count);
-/* `name`: of the file, for messages. A piece that is there already is an error. */
+/* `name`: of the file, for messages. A piece that is there already is an
+ * error. */
 vitcl_status vt_vocab_add(vt_vocab *v, const char *s, size_t n, uint64_t id,
                           const char *name);
 /* The id of a piece, or -1. */

@@ -28,7 +28,7 @@ unset PKG_CONFIG_PATH
 export PKG_CONFIG_LIBDIR="$dir/pc"
 configure || fail "the default does not configure"
 for name in Criterion CLBlast libjpeg libpng Cairo libcurl 'Open MPI' libarchive libwebp giflib libtiff \
-    libheif libraw; do
+    libheif libraw utf8proc; do
     says "-- Without [A-Za-z ]*$name"
 done
 ! configure -DBUILD_TESTING=ON || fail "tests without Criterion"
