@@ -373,6 +373,8 @@ static int run(void *into, const words *operands)
     int code = check(o, operands);
 
     if (code == EXIT_OK && o->labels)
+        code = tower_named(&o->common, "--labels");
+    if (code == EXIT_OK && o->labels)
         code = label_set_read(&w.set, o->labels, &o->texts.prompts);
     if (code == EXIT_OK)
         code = open_part(&w);

@@ -42,6 +42,8 @@ void lines_free(lines *l);
 
 /* ---- the tower (tower.c) ---- */
 
+/* EXIT_USAGE if no model that could have one is named. */
+int tower_named(const model_options *o, const char *what);
 /* Opens the text tower of a model. what: the option that asks for it, for
  * messages. texts: how many there are, 0: not known. */
 int tower_open(vitcl_text **out, vitcl_device *device, const model_options *o,

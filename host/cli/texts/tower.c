@@ -7,21 +7,19 @@
 
 enum { MOST_CPU = 16, MOST_GPU = 64 }; /* texts a run */
 
-static int place(const char **path, const model_options *o, const char *what)
+int tower_named(const model_options *o, const char *what)
 {
-    const char *word = model_word(o);
-
     if (o->model && o->preset)
         return usage("-m and --preset cannot be used together");
     if (o->preset)
         return usage("%s needs a checkpoint (-m): random weights of a preset "
                      "have no text tower",
                      what);
-    if (!word)
+    if (!model_word(o))
         return usage("%s needs a model of pictures and texts, such as CLIP or "
                      "SigLIP; name one with -m",
                      what);
-    return find_model(path, word);
+    return EXIT_OK;
 }
 
 static vitcl_status try_tower(vitcl_text **out, vitcl_device *device,
@@ -52,9 +50,11 @@ int tower_open(vitcl_text **out, vitcl_device *device, const model_options *o,
                const text_options *how, const char *what, size_t texts)
 {
     const char *path;
-    const int code = place(&path, o, what);
     vitcl_status st;
+    int code = tower_named(o, what);
 
+    if (code == EXIT_OK)
+        code = find_model(&path, model_word(o));
     if (code != EXIT_OK)
         return code;
     st = try_tower(out, device, path, o, how, texts);
