@@ -39,7 +39,7 @@ REASONS = {
 }
 # Names in a cache of Hugging Face, for the small models of tests/data/models.
 PULLED = {"timm--vit_tiny_patch16_224.augreg_in21k_ft_in1k": "timm_vit",
-          "openai--clip-vit-base-patch32": "hf_clip"}
+          "laion--CLIP-ViT-B-32-laion2B-s34B-b79K": "hf_clip"}
 
 
 def classes(folder, names, each, side):
