@@ -2,9 +2,7 @@
 # --text and eval by names. The arbiter is transformers, whose answers
 # tools/golden_words.py has written to tests/data/words/expected.json.
 unset VITCL_MODEL
-export XDG_CACHE_HOME=$PWD/cache
 words=$VT_DATA/words
-mkdir cache
 cp -r "$words"/{clip,siglip} .
 mkdir p
 cp "$words"/[0-3].png p/
@@ -94,29 +92,35 @@ assert a[8] != a[8] and a[9] != a[9] and a[7] == a[7]' || fail "no NaN in logits
 rm p/x.png
 
 # ---- the second start needs no text tower, and trusts nothing that is damaged
-rm cache/vitcl/*.labels
-run 0 classify -m siglip --labels cat,dog --json p
+kept() { find "$XDG_CACHE_HOME/vitcl" -name '*.labels' | LC_ALL=C sort; }
+kept >before
+new="--labels cat,dog,$$-$RANDOM"
+run 0 classify -m siglip $new --json p
 cp out first
-cp -p siglip/spiece.model kept
-printf x | dd of=siglip/spiece.model bs=1 seek=0 count=9 conv=notrunc 2>/dev/null
-touch -r kept siglip/spiece.model
-run 0 classify -m siglip --labels cat,dog --json p
+kept >after
+file=$(comm -13 before after)
+[ "$(wc -l <<<"$file")" = 1 ] && [ -s "$file" ] || fail "no file of vectors"
+cp -p siglip/spiece.model whole
+printf 'xxxxxxxxx' | dd of=siglip/spiece.model bs=1 conv=notrunc 2>/dev/null
+touch -r whole siglip/spiece.model
+run 0 classify -m siglip $new --json p
 cmp out first || fail "another answer from the cache"
-VITCL_CACHE=off run 1 classify -m siglip --labels cat,dog --json p
-run 1 classify -m siglip --labels dog,cat --json p
+VITCL_CACHE=off run 1 classify -m siglip $new p/0.png
+run 1 classify -m siglip $new,x p/0.png
 touch siglip/spiece.model # it has changed
-run 1 classify -m siglip --labels cat,dog --json p
-cp -p kept siglip/spiece.model
-for at in 3 20 60 90 200; do
-    printf x | dd of="$(echo cache/vitcl/*.labels)" bs=1 seek=$at conv=notrunc 2>/dev/null
-    run 0 classify -m siglip --labels cat,dog --json p
+run 1 classify -m siglip $new p/0.png
+cp -p whole siglip/spiece.model
+for at in 3 60 200; do # format, number of labels, vectors
+    printf x | dd of="$file" bs=1 seek=$at conv=notrunc 2>/dev/null
+    run 0 classify -m siglip $new --json p
     cmp out first || fail "a damaged file was believed"
 done
-[ "$(ls cache/vitcl/*.labels | wc -l)" = 1 ] || fail "more than one file of labels"
-for other in '--precision bf16' '--prompt a{}' --lower-case; do
-    run 0 classify -m siglip --labels cat,dog $other --json p
+for other in --prompt=a{} --lower-case; do
+    run 0 classify -m siglip $new $other --json p/0.png
 done
-[ "$(ls cache/vitcl/*.labels | wc -l)" = 4 ] || fail "vectors were taken for others"
+kept | comm -13 before - >after
+[ "$(wc -l <after)" = 3 ] || fail "vectors were taken for others"
+xargs rm <after
 
 # ---- what there is to say
 run 2 classify -m clip p
@@ -127,7 +131,7 @@ run 1 classify -m "$VT_DATA/models/hf_clip" p
 says 'has no classifier; .vitcl embed. writes its features$'
 printf 'cat\n\xff\n' >bad
 run 1 classify -m clip --labels bad p
-says 'bad: .* is not UTF-8$'
+says 'bad, line 2: is not UTF-8$'
 printf 'a {}\nb\n' >bad
 run 1 classify -m clip --labels cat,dog --prompt bad p
 says "bad: 'b' has no \{\} in place of the label$"
@@ -143,8 +147,10 @@ run 0 eval -m clip --data data --prompt prompts --json --classes
 json out
 out_has "\"pictures\":4,\"failed\":0,\"classes\":2,\"top1\":$(python3 -c "print(f'{$right / 4:g}')"),\"top5\":1,"
 out_has '"class":"a_red_car"'
-run 1 eval -m "$VT_DATA/models/timm_clip" --data data
-says 'a model without a classifier needs a text tower: .*timm_clip'
+run 1 eval -m "$VT_DATA/models/hf_clip" --data data
+says 'a model without a classifier needs a text tower: .*hf_clip'
+run 2 eval -m "$VT_DATA/models/timm_clip" --data data --prompt 'a {}'
+says 'this model has a classifier; leave --prompt out$'
 
 # ---- search
 for model in clip siglip; do

@@ -95,6 +95,7 @@ static int parse(lines *out, const vt_file *f, const char *name, bool tidy)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* of Windows' UTF-8 */
     const char *at = (const char *)f->data, *end = at + f->size;
+    size_t line = 0;
 
     if (memchr(at, '\0', f->size))
         return fail("%s: is not a text: it holds a NUL byte; a list of texts "
@@ -107,6 +108,7 @@ static int parse(lines *out, const vt_file *f, const char *name, bool tidy)
         size_t n = (size_t)((stop ? stop : end) - at);
 
         at += n + 1;
+        line++;
         if (n && text[n - 1] == '\r')
             n--;
         if (tidy)
@@ -114,8 +116,7 @@ static int parse(lines *out, const vt_file *f, const char *name, bool tidy)
         if ((n || !tidy) && !lines_add(out, text, n))
             return fail("out of memory");
         if (tidy && !vt_utf8(text, n))
-            return fail("%s: \"%.80s\" is not UTF-8", name,
-                        out->item[out->count - 1]);
+            return fail("%s, line %zu: is not UTF-8", name, line);
     }
     return EXIT_OK;
 }
