@@ -95,7 +95,7 @@ static int open_labels(work *w)
     if (code == EXIT_OK)
         code = label_set_open(&w->set, w->on.device, w->on.model, &o->common,
                               &o->texts, vitcl_session_features(w->on.session),
-                              "a model without a classifier");
+                              "without a classifier");
     w->on.vectors = w->set.vector;
     return code;
 }

@@ -242,7 +242,7 @@ static int answer_all(work *w)
 
 /* ---- texts ---- */
 
-static int look_for(work *w, vitcl_text *text, const lines *texts)
+static int look_for(work *w, vitcl_text *text, const text_list *texts)
 {
     const size_t width = vt_index_width(w->index);
     int code = EXIT_OK;
@@ -283,7 +283,7 @@ static int agree(work *w, const vt_about *a)
     return code;
 }
 
-static int search_texts(work *w, const vt_about *a, const lines *texts)
+static int search_texts(work *w, const vt_about *a, const text_list *texts)
 {
     const uint32_t width = vt_index_width(w->index);
     const model_options *common = w->e.on.common;
@@ -330,7 +330,7 @@ static bool is_text(const char *word)
 }
 
 /* The texts among the operands, and those of --text. */
-static int find_texts(lines *out, const find *o, const words *operands)
+static int find_texts(text_list *out, const find *o, const words *operands)
 {
     bool fine = true;
 
@@ -378,7 +378,7 @@ static int prepare(work *w, const vt_about *a)
 }
 
 static int search(work *w, const char *name, const words *pictures,
-                  const lines *texts)
+                  const text_list *texts)
 {
     const vt_about *a = vt_index_about(w->index);
     const uint64_t rows = vt_index_count(w->index);
@@ -419,7 +419,7 @@ static int run(void *into, const words *operands)
     find *o = into;
     const words pictures = {.item = operands->item + 1,
                             .count = operands->count - 1};
-    lines texts = {NULL, 0};
+    text_list texts = {NULL, 0};
     work w = {.o = o, .pretty = is_terminal(stdout)};
     int code;
 
@@ -447,7 +447,7 @@ static int run(void *into, const words *operands)
 
 const command cmd_search = {
     "search",
-    "INDEX [PICTURE|FOLDER|-|TEXT...]",
+    "INDEX PICTURE|FOLDER|-|TEXT...",
     "Find the nearest pictures of an index",
     "INDEX is a file of `vitcl embed -o FILE.safetensors`. The pictures are "
     "embedded by its model and compared with all of its vectors: the search is "

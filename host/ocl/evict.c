@@ -4,7 +4,7 @@
  *
  * Files not used for three months are removed, then the least recently used
  * until the rest is within the limit; vt_cache_load() and kept_load() set their
- * times. Verdicts expire after the same time. Other processes may read and write
+ * times. Verdicts expire after the same time. Others may read and write
  * meanwhile: a file that disappears under them is built again, and the files
  * that they write are the newest and so the last to be removed. Files with
  * other names are never touched.

@@ -126,7 +126,7 @@ xargs rm <after
 run 2 classify -m clip p
 says 'names pictures by words of yours: add --labels "cat,dog,a red car"'
 run 1 classify -m "$VT_DATA/models/timm_clip" --labels cat,dog p
-says '^vitcl classify: --labels needs a text tower: .*timm_clip'
+says '^vitcl classify: --labels: .*timm_clip: no text tower'
 run 1 classify -m "$VT_DATA/models/hf_clip" p
 says 'has no classifier; .vitcl embed. writes its features$'
 printf 'cat\n\xff\n' >bad
@@ -148,7 +148,7 @@ json out
 out_has "\"pictures\":4,\"failed\":0,\"classes\":2,\"top1\":$(python3 -c "print(f'{$right / 4:g}')"),\"top5\":1,"
 out_has '"class":"a_red_car"'
 run 1 eval -m "$VT_DATA/models/hf_clip" --data data
-says 'a model without a classifier needs a text tower: .*hf_clip'
+says 'without a classifier: .*hf_clip: no text tower'
 run 2 eval -m "$VT_DATA/models/timm_clip" --data data --prompt 'a {}'
 says 'this model has a classifier; leave --prompt out$'
 
@@ -192,7 +192,7 @@ run 2 search clip.safetensors p/0.png 'a dog'
 says "pictures and texts cannot be looked for at once \\('a dog' is a text\\)$"
 run 0 embed -m "$VT_DATA/models/timm_clip" -o other.safetensors p
 run 1 search other.safetensors 'a dog'
-says '^vitcl search: --text needs a text tower: .*timm_clip'
+says '^vitcl search: --text: .*timm_clip: no text tower'
 run 1 search clip.safetensors -m siglip --text dog
 says 'its vectors are of another model .*name its model with -m$'
 run 0 embed -m clip --features class -o class.safetensors p
@@ -236,4 +236,4 @@ for command in 'search t.safetensors p' 'dupes t.safetensors' 'embed -u -o t.saf
     says 't.safetensors: its vectors are of texts, not of pictures$'
 done
 run 1 embed -m "$VT_DATA/models/timm_clip" --text texts
-says '^vitcl embed: --text needs a text tower: .*timm_clip'
+says '^vitcl embed: --text: .*timm_clip: no text tower'

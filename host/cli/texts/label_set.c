@@ -23,9 +23,9 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
-static int add_prompts(lines *out, const char *word)
+static int add_prompts(text_list *out, const char *word)
 {
-    lines more;
+    text_list more;
     int code;
 
     if (strstr(word, "{}"))
@@ -96,7 +96,7 @@ static void add(vt_sha256_state *s, const char *text)
     vt_sha256_add(s, text, strlen(text) + 1);
 }
 
-static void add_lines(vt_sha256_state *h, const lines *l)
+static void add_lines(vt_sha256_state *h, const text_list *l)
 {
     char count[24];
 

@@ -7,7 +7,7 @@
 #include "texts.h"
 
 typedef struct label_set {
-    lines labels, prompts;
+    text_list labels, prompts;
     /* by label_set_open() */
     vitcl_answer answer;
     float scale, bias; /* the logit of a cosine c: scale * c + bias */

@@ -11,16 +11,16 @@
 
 enum { LIMIT = 256 << 20, FIRST = 64 }; /* bytes of a file; texts */
 
-void lines_free(lines *l)
+void lines_free(text_list *l)
 {
     for (size_t i = 0; l->item && i < l->count; i++)
         free(l->item[i]);
     free(l->item);
-    *l = (lines){NULL, 0};
+    *l = (text_list){NULL, 0};
 }
 
 /* There is room for a power of two of pointers, the last of which is NULL. */
-static bool grow(lines *l)
+static bool grow(text_list *l)
 {
     const size_t n = l->count + 1;
     char **more;
@@ -34,7 +34,7 @@ static bool grow(lines *l)
     return true;
 }
 
-bool lines_add(lines *l, const char *text, size_t size)
+bool lines_add(text_list *l, const char *text, size_t size)
 {
     char *copy = grow(l) ? malloc(size + 1) : NULL;
 
@@ -91,7 +91,7 @@ static int read_input(vt_file *out)
 }
 
 /* Of a text file; tidy: without blank lines. */
-static int parse(lines *out, const vt_file *f, const char *name, bool tidy)
+static int parse(text_list *out, const vt_file *f, const char *name, bool tidy)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* of Windows' UTF-8 */
     const char *at = (const char *)f->data, *end = at + f->size;
@@ -121,13 +121,13 @@ static int parse(lines *out, const vt_file *f, const char *name, bool tidy)
     return EXIT_OK;
 }
 
-static int read_file(lines *out, const char *path, bool tidy)
+static int read_file(text_list *out, const char *path, bool tidy)
 {
     const bool input = strcmp(path, "-") == 0;
     vt_file f = {0};
     int code;
 
-    *out = (lines){NULL, 0};
+    *out = (text_list){NULL, 0};
     if (input)
         code = read_input(&f);
     else
@@ -142,19 +142,19 @@ static int read_file(lines *out, const char *path, bool tidy)
     return code;
 }
 
-int lines_read(lines *out, const char *path)
+int lines_read(text_list *out, const char *path)
 {
     return read_file(out, path, false);
 }
 
-int lines_read_tidy(lines *out, const char *path)
+int lines_read_tidy(text_list *out, const char *path)
 {
     return read_file(out, path, true);
 }
 
-int lines_split(lines *out, const char *list)
+int lines_split(text_list *out, const char *list)
 {
-    *out = (lines){NULL, 0};
+    *out = (text_list){NULL, 0};
     while (*list) {
         size_t n = strcspn(list, ",");
         const char *text = list;

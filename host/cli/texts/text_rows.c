@@ -17,7 +17,7 @@ typedef struct work {
     const text_rows *r;
     embedding e; /* of which the model and the width are used */
     vitcl_text *text;
-    lines texts;
+    text_list texts;
     vt_vectors *to; /* NULL: standard output */
     float *numbers; /* [GROUP, width] */
     uint64_t done, bad;

@@ -26,19 +26,19 @@ typedef struct text_options {
 
 /* ---- lists of texts (lines.c) ---- */
 
-typedef struct lines { /* NULL-ended */
+typedef struct text_list { /* NULL-ended */
     char **item;
     size_t count;
-} lines;
+} text_list;
 /* The lines of a file, or of standard input if path is "-". Prints why not. */
-int lines_read(lines *out, const char *path);
+int lines_read(text_list *out, const char *path);
 /* The same without blank lines and the white space around each line. */
-int lines_read_tidy(lines *out, const char *path);
+int lines_read_tidy(text_list *out, const char *path);
 /* The texts between commas, likewise. */
-int lines_split(lines *out, const char *list);
+int lines_split(text_list *out, const char *list);
 /* Appends a copy; false: out of memory. */
-bool lines_add(lines *l, const char *text, size_t size);
-void lines_free(lines *l);
+bool lines_add(text_list *l, const char *text, size_t size);
+void lines_free(text_list *l);
 
 /* ---- the tower (tower.c) ---- */
 

@@ -59,7 +59,7 @@ int tower_open(vitcl_text **out, vitcl_device *device, const model_options *o,
         return code;
     st = try_tower(out, device, path, o, how, texts);
     if (st == VITCL_EUNSUPPORTED)
-        return fail("%s needs a text tower: %s", what, vitcl_last_error());
+        return fail("%s: %s", what, vitcl_last_error());
     return st == VITCL_OK ? EXIT_OK : failed();
 }
 
