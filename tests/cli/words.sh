@@ -99,7 +99,7 @@ run 0 classify -m siglip $new --json p
 cp out first
 kept >after
 file=$(comm -13 before after)
-[ "$(wc -l <<<"$file")" = 1 ] && [ -s "$file" ] || fail "no file of vectors"
+[ -s "$file" ] || fail "not one file of vectors: $file"
 cp -p siglip/spiece.model whole
 printf 'xxxxxxxxx' | dd of=siglip/spiece.model bs=1 conv=notrunc 2>/dev/null
 touch -r whole siglip/spiece.model
