@@ -131,6 +131,19 @@ VITCL_STATUS vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
                                  uint32_t parts, vitcl_progress progress,
                                  void *context);
 
+/* The same for a model of pictures and texts, which needs no classifier.
+ * vectors: for each class of the dataset one of length 1, such as
+ * vitcl_text_labels() makes of its name: [vitcl_dataset_classes() *
+ * vitcl_session_features()]. The answer is the class whose vector has the
+ * largest cosine with the picture's features. confusion: counts [classes,
+ * classes]. Labels that were added are classes of the dataset. */
+VITCL_STATUS vitcl_evaluate_vectors(vitcl_scores *out, uint32_t *confusion,
+                                    vitcl_session *session,
+                                    const vitcl_dataset *dataset,
+                                    const float *vectors, uint32_t part,
+                                    uint32_t parts, vitcl_progress progress,
+                                    void *context);
+
 /* ---- few-shot tests --------------------------------------------------- */
 
 typedef struct {

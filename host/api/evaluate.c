@@ -1,214 +1,19 @@
 /*
- * evaluate.c - public datasets, evaluation and few-shot tests: runs their
- * pictures through a session.
+ * evaluate.c - evaluation and few-shot tests: runs a dataset's pictures through
+ * a session.
  */
 #include "eval/evaluate.h"
+#include "api/dataset.h"
 #include "api/handles.h"
-#include "base/file.h"
 #include "base/memory.h"
-#include "base/sha256.h"
-#include "data/shared.h"
 
 #include <string.h>
-
-struct vitcl_dataset {
-    vt_dataset *d;
-    vt_labels *labels;    /* NULL: none */
-    char labels_hash[65]; /* of their file */
-    atomic_int calls;     /* that read it; -1: one changes it */
-    bool by_number, strict;
-    vitcl_log broken; /* NULL: none */
-    void *broken_context;
-};
 
 static vt_labelled labelled(const vitcl_dataset *dataset)
 {
     return (vt_labelled){.d = dataset->d,
                          .labels = dataset->labels,
                          .by_number = dataset->by_number};
-}
-
-static vitcl_status open_dataset(vitcl_dataset **out, const char *path,
-                                 const vt_dataset_options *how)
-{
-    vitcl_status st = VITCL_OK;
-    vitcl_dataset *d = NULL;
-
-    if (!out || !path)
-        return vt_fail(VITCL_EINVAL, "a dataset needs a path");
-    VT_TRY(VT_NEW(&d, 1));
-    VT_TRY(vt_dataset_open_as(&d->d, path, how));
-    *out = d, d = NULL;
-done:
-    vitcl_dataset_free(d);
-    return st;
-}
-
-vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
-                                const char *split)
-{
-    return open_dataset(out, path, &(vt_dataset_options){.split = split});
-}
-
-vitcl_status vitcl_dataset_open_links(vitcl_dataset **out, const char *path,
-                                      const char *split)
-{
-    return open_dataset(out, path,
-                        &(vt_dataset_options){.split = split, .follow = true});
-}
-
-const char *vitcl_dataset_note(const vitcl_dataset *dataset)
-{
-    return dataset ? vt_dataset_remark(dataset->d) : NULL;
-}
-
-void vitcl_dataset_free(vitcl_dataset *dataset)
-{
-    if (!dataset)
-        return;
-    vt_dataset_free(dataset->d);
-    vt_labels_free(dataset->labels);
-    free(dataset);
-}
-
-/* Evaluations share a dataset, but it must not change meanwhile. const is cast
- * away for the counter only. */
-static vitcl_status enter(const vitcl_dataset *dataset, bool change)
-{
-    atomic_int *calls = &((vitcl_dataset *)(uintptr_t)dataset)->calls;
-    int n = atomic_load(calls);
-
-    do
-        if (n < 0 || (change && n > 0))
-            return vt_in_use("vitcl_dataset", "dataset");
-    while (!atomic_compare_exchange_weak(calls, &n, change ? -1 : n + 1));
-    return VITCL_OK;
-}
-
-static void leave(const vitcl_dataset *dataset, bool change)
-{
-    atomic_fetch_add(&((vitcl_dataset *)(uintptr_t)dataset)->calls,
-                     change ? 1 : -1);
-}
-
-static vitcl_status hash_file(char out[65], const char *path)
-{
-    vitcl_status st = VITCL_OK;
-    vt_file file = {0};
-    uint8_t hash[32];
-
-    VT_TRY(vt_file_read(&file, path, (size_t)1 << 30));
-    vt_sha256(file.data, file.size, hash);
-    vt_sha256_hex(out, hash);
-done:
-    vt_file_close(&file);
-    return st;
-}
-
-vitcl_status vitcl_dataset_add_labels(vitcl_dataset *dataset, const char *path)
-{
-    vitcl_status st = VITCL_OK;
-    vt_labels *labels = NULL;
-
-    if (!dataset || !path)
-        return vt_fail(VITCL_EINVAL, "labels need a dataset and a path");
-    if (enter(dataset, true) != VITCL_OK)
-        return VITCL_EBUSY;
-    VT_TRY(vt_labels_load(&labels, path, dataset->d));
-    VT_TRY(hash_file(dataset->labels_hash, path));
-    vt_labels_free(dataset->labels);
-    dataset->labels = labels, labels = NULL;
-done:
-    leave(dataset, true);
-    vt_labels_free(labels);
-    return st;
-}
-
-vitcl_status vitcl_dataset_use_numbers(vitcl_dataset *dataset)
-{
-    VT_GIVEN(dataset);
-    if (enter(dataset, true) != VITCL_OK)
-        return VITCL_EBUSY;
-    dataset->by_number = true;
-    leave(dataset, true);
-    return VITCL_OK;
-}
-
-vitcl_status vitcl_dataset_set_strict(vitcl_dataset *dataset, int strict,
-                                      vitcl_log report, void *context)
-{
-    VT_GIVEN(dataset);
-    if (enter(dataset, true) != VITCL_OK)
-        return VITCL_EBUSY;
-    dataset->strict = strict != 0;
-    dataset->broken = report;
-    dataset->broken_context = context;
-    leave(dataset, true);
-    return VITCL_OK;
-}
-
-uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset)
-{
-    return dataset ? vt_dataset_count(dataset->d) : 0;
-}
-
-uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset)
-{
-    return dataset ? vt_dataset_classes(dataset->d) : 0;
-}
-
-const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index)
-{
-    return dataset ? vt_dataset_class(dataset->d, index) : NULL;
-}
-
-vitcl_status vitcl_dataset_shared(uint32_t *out, const char **name,
-                                  const vitcl_dataset *dataset,
-                                  const vitcl_dataset *other)
-{
-    vt_shared s = {0};
-    vitcl_status st;
-
-    VT_GIVEN(out);
-    VT_GIVEN(name);
-    VT_GIVEN(dataset);
-    VT_GIVEN(other);
-    if (enter(dataset, false) != VITCL_OK)
-        return VITCL_EBUSY;
-    if ((st = enter(other, false)) == VITCL_OK) {
-        st = vt_dataset_shared(&s, other->d, dataset->d, VT_SHARED_MOST, NULL,
-                               NULL);
-        leave(other, false);
-    }
-    leave(dataset, false);
-    if (st == VITCL_OK)
-        *out = s.count, *name = s.name;
-    return st;
-}
-
-vitcl_status vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset)
-{
-    const char *labels;
-    vt_sha256_state s;
-    uint8_t hash[32];
-
-    VT_GIVEN(out);
-    VT_GIVEN(dataset);
-    if (enter(dataset, false) != VITCL_OK)
-        return VITCL_EBUSY;
-    labels = dataset->labels ? dataset->labels_hash : "";
-    vt_sha256_begin(&s);
-    vt_dataset_hash_sizes(&s, dataset->d);
-    vt_sha256_add(&s, labels, strlen(labels) + 1);
-    leave(dataset, false);
-    vt_sha256_end(&s, hash);
-    vt_sha256_hex(out, hash);
-    return VITCL_OK;
-}
-
-const char *vitcl_dataset_kind(const vitcl_dataset *dataset)
-{
-    return dataset ? vt_dataset_kind(dataset->d) : NULL;
 }
 
 /* ---- running pictures through a session ---- */
@@ -388,7 +193,7 @@ done:
 static void release(const running *r, int datasets)
 {
     while (datasets > 0)
-        leave(r->dataset[--datasets], false);
+        vt_dataset_leave(r->dataset[--datasets], false);
     atomic_store(&r->session->busy, false);
 }
 
@@ -398,7 +203,7 @@ static vitcl_status hold(const running *r)
     if (atomic_exchange(&r->session->busy, true))
         return vt_in_use("an evaluation", "session");
     for (int i = 0; i < 2; i++)
-        if (enter(r->dataset[i], false) != VITCL_OK) {
+        if (vt_dataset_enter(r->dataset[i], false) != VITCL_OK) {
             release(r, i);
             return VITCL_EBUSY;
         }
@@ -414,11 +219,12 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                                context);
 }
 
-vitcl_status vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
-                                 vitcl_session *session,
-                                 const vitcl_dataset *dataset, uint32_t part,
-                                 uint32_t parts, vitcl_progress progress,
-                                 void *context)
+/* vectors NULL: by the model's classifier. */
+static vitcl_status evaluate(vitcl_scores *out, uint32_t *confusion,
+                             vitcl_session *session,
+                             const vitcl_dataset *dataset, const float *vectors,
+                             uint32_t part, uint32_t parts,
+                             vitcl_progress progress, void *context)
 {
     vitcl_status st = VITCL_OK;
     running r = {session, progress, context, {dataset, dataset}};
@@ -427,6 +233,7 @@ vitcl_status vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
     const vitcl_model *model;
     vitcl_answer answer;
     vt_classes known;
+    vt_vectors_runner by;
     vt_labelled pictures;
 
     VT_SIZED(out, vitcl_scores);
@@ -436,25 +243,52 @@ vitcl_status vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
         return vt_fail(VITCL_EINVAL, "there is no part %u of %u", part, parts);
     model = vitcl_session_model(session);
     VT_TRY(vitcl_model_describe(&info, model, 0, 0, 1));
-    if (info.classes == 0)
+    if (!vectors && info.classes == 0)
         return vt_fail(VITCL_EUNSUPPORTED, "%s has no classifier", info.name);
-    answer = vt_model_answer(model->model);
+    answer = vectors ? VITCL_ONE_CLASS : vt_model_answer(model->model);
     if (confusion && answer != VITCL_ONE_CLASS)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s does not answer with one class a picture, so its "
                        "answers cannot be counted",
                        info.name);
-    known = vt_classes_of_model(model->model, info.classes);
+    known = vectors ? vt_classes_of_data(dataset->d, "the pictures")
+                    : vt_classes_of_model(model->model, info.classes);
+    by = (vt_vectors_runner){.vectors = vectors,
+                             .classes = known.count,
+                             .width = vitcl_session_features(session),
+                             .of = {run, &r}};
     VT_TRY(hold(&r));
     pictures = labelled(dataset);
     pictures.part = part, pictures.parts = parts;
     st = vt_evaluate(&scores, confusion, &pictures, &known, answer,
-                     &(vt_runner){run, &r});
+                     vectors ? &(vt_runner){vt_run_vectors, &by} : &by.of);
     release(&r, 2);
     VT_TRY(st);
     vt_sized_give(out, &scores, sizeof scores);
 done:
     return st;
+}
+
+vitcl_status vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
+                                 vitcl_session *session,
+                                 const vitcl_dataset *dataset, uint32_t part,
+                                 uint32_t parts, vitcl_progress progress,
+                                 void *context)
+{
+    return evaluate(out, confusion, session, dataset, NULL, part, parts,
+                    progress, context);
+}
+
+vitcl_status vitcl_evaluate_vectors(vitcl_scores *out, uint32_t *confusion,
+                                    vitcl_session *session,
+                                    const vitcl_dataset *dataset,
+                                    const float *vectors, uint32_t part,
+                                    uint32_t parts, vitcl_progress progress,
+                                    void *context)
+{
+    VT_GIVEN(vectors);
+    return evaluate(out, confusion, session, dataset, vectors, part, parts,
+                    progress, context);
 }
 
 vitcl_status vitcl_dataset_match(uint32_t *out, const vitcl_dataset *dataset,

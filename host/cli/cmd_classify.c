@@ -9,6 +9,7 @@
 #include "cli/answers/sharding.h"
 #include "cli/answers/sorting.h"
 #include "cli/inspect/explaining.h"
+#include "cli/texts/label_set.h"
 
 #include <string.h>
 
@@ -18,13 +19,20 @@ typedef struct classify {
     picture_options pictures;
     double threshold;
     bool json, csv, explain;
-    const char *output, *logits, *copy_to, *link_to, *html;
+    const char *output, *logits, *copy_to, *link_to, *html, *labels;
+    text_options texts;
 } classify;
 
 static const opt options[] = {
     OPT_MODEL(classify),
     {'k', "top", OPT_COUNT, "N", "classes a picture (default 5)",
      offsetof(classify, k)},
+    {0, "labels", OPT_TEXT, "LIST|FILE",
+     "instead of a classifier's: \"cat,dog,a red car\", or a file with one a "
+     "line; for a model of pictures and texts, such as CLIP",
+     offsetof(classify, labels)},
+    OPT_PROMPT(classify),
+    OPT_LOWER(classify),
     OPT_DEVICE(classify),
     OPT_DEVICES(classify),
     OPT_BATCH(classify, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
@@ -65,6 +73,7 @@ typedef struct work {
     answering on;
     const classify *o;
     naming naming;
+    label_set set; /* of --labels */
     sorting sorting;
     html_page *page;
     explaining *explaining; /* NULL: --explain was not given */
@@ -91,7 +100,7 @@ static void say_known(work *w)
         const size_t used = strlen(list);
 
         snprintf(list + used, sizeof list - used, "%s%.*s", i ? ", " : "",
-                 (int)strcspn(name, ","), name);
+                 (int)naming_first(&w->naming, name), name);
     }
     note("not sure: the model knows %u class%s: %.480s%s", n,
          n == 1 ? "" : "es", list, n > FEW ? ", ..." : "");
@@ -128,8 +137,12 @@ static int print(work *w, const answer *a)
 {
     int code = EXIT_OK;
 
+    const float *logits =
+        w->o->labels ? label_set_logits(&w->set, a->error ? NULL : a->numbers)
+                     : a->numbers;
+
     if (!a->error)
-        naming_judge(&w->naming, a->numbers, w->on.session, a->rgb);
+        naming_judge(&w->naming, logits, w->on.session, a->rgb);
     if (w->json)
         naming_json(&w->naming, a);
     else if (w->o->csv)
@@ -149,7 +162,7 @@ static int print(work *w, const answer *a)
             say_known(w);
     }
     if (code == EXIT_OK && w->rows &&
-        vitcl_rows_add(w->rows, a->numbers, 1) != VITCL_OK)
+        vitcl_rows_add(w->rows, logits, 1) != VITCL_OK)
         code = failed();
     return code;
 }
@@ -167,6 +180,35 @@ static html_page *begin_page(const work *w)
     return html_open(w->o->html, title);
 }
 
+/* Why a model without a classifier does not name pictures. */
+static int no_classes(const work *w)
+{
+    if (tower_is_there(w->on.device, &w->o->common))
+        return usage("this model names pictures by words of yours: add "
+                     "--labels \"cat,dog,a red car\", or a file with one a "
+                     "line");
+    return fail("this model has no classifier; `vitcl embed` writes its "
+                "features");
+}
+
+/* The classes, and the numbers of a picture that they follow from. */
+static int open_classes(work *w, uint32_t *classes)
+{
+    const classify *o = w->o;
+    int code;
+
+    *classes = vitcl_session_classes(w->on.session);
+    w->on.share = w->on.used = *classes;
+    if (!o->labels)
+        return *classes ? EXIT_OK : no_classes(w);
+    *classes = (uint32_t)w->set.labels.count;
+    w->on.tensor = "features";
+    w->on.share = w->on.used = vitcl_session_features(w->on.session);
+    code = label_set_open(&w->set, w->on.device, w->on.model, &o->common,
+                          &o->texts, (uint32_t)w->on.used, "--labels");
+    return code;
+}
+
 static int prepare(work *w)
 {
     uint32_t classes;
@@ -181,14 +223,16 @@ static int prepare(work *w)
         code = answering_session(&w->on, NULL);
     if (code != EXIT_OK)
         return code;
-    classes = vitcl_session_classes(w->on.session);
-    if (!classes)
-        return fail("this model has no classifier; `vitcl embed` writes its "
-                    "features");
+    code = open_classes(w, &classes);
+    if (code != EXIT_OK)
+        return code;
     code = naming_open(&w->naming, w->on.model, classes, w->o->k ? w->o->k : 5,
                        w->o->threshold);
     if (code != EXIT_OK)
         return code;
+    if (w->o->labels)
+        naming_words(&w->naming, (const char *const *)w->set.labels.item,
+                     w->set.answer);
     if ((w->o->copy_to || w->o->link_to) && w->naming.answer == VITCL_NUMBERS)
         return usage("this model answers with numbers (regression), not with "
                      "classes; leave %s out",
@@ -207,7 +251,6 @@ static int prepare(work *w)
         code = explaining_start(w->explaining, w->on.model, w->on.session);
     if (code != EXIT_OK)
         return code;
-    w->on.share = w->on.used = classes;
     return sharding_redirect(&w->part);
 }
 
@@ -216,7 +259,7 @@ static int start(work *w)
     vitcl_shape row = {.name = "logits", .rank = 1};
     int code = prepare(w);
 
-    row.shape[0] = w->on.used;
+    row.shape[0] = w->naming.classes;
     if (code == EXIT_OK && w->o->csv)
         naming_csv_head(&w->naming);
     if (code == EXIT_OK && w->o->logits &&
@@ -282,6 +325,9 @@ static int check(const classify *o, const words *operands)
     if (o->pictures.shard && !o->json && !o->output)
         return usage("--shard needs -o FILE.jsonl or --json, whose rows keep "
                      "the position");
+    if (!o->labels && (o->texts.prompts.count || o->texts.lower))
+        return usage("%s belongs to --labels",
+                     o->texts.lower ? "--lower-case" : "--prompt");
     if (o->copy_to && o->link_to)
         return usage("--copy-to and --link-to are two ways; choose one");
     if (o->explain && (o->csv || o->json || o->output))
@@ -304,11 +350,14 @@ static int open_part(work *w)
 {
     const classify *o = w->o;
     row_settings rows = {.command = "classify"};
-    char common[SHARDING_COMMON];
+    char common[SHARDING_COMMON], set[LABEL_SET_ID] = "";
 
     sharding_common(common, sizeof common, &o->common);
-    snprintf(rows.text, sizeof rows.text, "top=%u threshold=%g%s",
-             o->k ? o->k : 5, o->threshold, common);
+    if (o->labels)
+        label_set_identity(set, &w->set);
+    snprintf(rows.text, sizeof rows.text, "top=%u threshold=%g%s%s%.16s%s",
+             o->k ? o->k : 5, o->threshold, common, set[0] ? " labels=" : "",
+             set, o->texts.lower ? " lower-case" : "");
     return sharding_open(&w->part, &o->pictures, o->output, w->on.operands,
                          &o->common, &rows);
 }
@@ -323,10 +372,15 @@ static int run(void *into, const words *operands)
               .pretty = is_terminal(stdout) && !json && !o->csv};
     int code = check(o, operands);
 
+    if (code == EXIT_OK && o->labels)
+        code = tower_named(&o->common, "--labels");
+    if (code == EXIT_OK && o->labels)
+        code = label_set_read(&w.set, o->labels, &o->texts.prompts);
     if (code == EXIT_OK)
         code = open_part(&w);
     if (code != EXIT_OK || w.part.finished) {
         sharding_close(&w.part);
+        label_set_close(&w.set);
         return code;
     }
     w.on = (answering){.common = &o->common,
@@ -350,6 +404,7 @@ static int run(void *into, const words *operands)
     sharding_close(&w.part);
     sorting_close(&w.sorting);
     naming_close(&w.naming);
+    label_set_close(&w.set);
     return code;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/answers/embedding.h"
 #include "cli/answers/sharding.h"
 #include "cli/answers/updating.h"
+#include "cli/texts/text_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,9 @@
 
 typedef struct embed {
     model_options common;
-    const char *output, *what, *store;
+    const char *output, *what, *store, *text;
     picture_options pictures;
+    text_options texts;
     bool normalize, update, prune;
 } embed;
 
@@ -23,6 +25,10 @@ static const opt options[] = {
     {'o', "output", OPT_FILE, "FILE.safetensors|FILE.npy|FILE.jsonl|FILE.csv",
      "write a file, with the paths; without it, JSON lines on stdout",
      offsetof(embed, output)},
+    {0, "text", OPT_TEXT, "FILE|-",
+     "instead of pictures: texts, one a line, for a model such as CLIP",
+     offsetof(embed, text)},
+    OPT_LOWER(embed),
     {0, "features", OPT_CHOICE, "pooled|class|tokens",
      "which features (default pooled: what the classifier reads)",
      offsetof(embed, what)},
@@ -266,9 +272,33 @@ static int read_earlier(embed *o, work *w)
     return embedding_of_index(&o->common, a, o->output);
 }
 
+/* Of --text: what only pictures have. */
+static int check_text(const embed *o, const words *operands)
+{
+    const char *other = operands->count      ? operands->item[0]
+                        : o->what            ? "--features"
+                        : o->update          ? "--update"
+                        : o->common.devices  ? "--devices"
+                        : o->pictures.shard  ? "--shard"
+                        : o->pictures.tar    ? "--tar"
+                        : o->pictures.nul    ? "--null"
+                        : o->pictures.flat   ? "--no-recursive"
+                        : o->pictures.deep   ? "--recursive"
+                        : o->pictures.follow ? "--follow"
+                                             : NULL;
+
+    return other
+               ? usage("--text embeds texts, not pictures; leave %s out", other)
+               : EXIT_OK;
+}
+
 static int check(const embed *o, const words *operands)
 {
-    if (!operands->count)
+    if (o->text && check_text(o, operands) != EXIT_OK)
+        return EXIT_USAGE;
+    if (!o->text && o->texts.lower)
+        return usage("--lower-case belongs to --text");
+    if (!o->text && !operands->count)
         return usage("no pictures given; name files or folders, or - for a "
                      "list on standard input");
     if (o->update && (!o->output || !vt_path_ends(o->output, ".safetensors")))
@@ -315,6 +345,20 @@ static void keep_partial(work *w, int code)
     free(name);
 }
 
+static int embed_text(const embed *o)
+{
+    if (o->pictures.quiet)
+        be_quiet();
+    return text_rows_write(
+        &(text_rows){.common = &o->common,
+                     .how = &o->texts,
+                     .file = o->text,
+                     .output = o->output,
+                     .normalize = o->normalize,
+                     .half = o->store && strcmp(o->store, "f16") == 0,
+                     .counted = o->pictures.summary});
+}
+
 static int run(void *into, const words *operands)
 {
     embed *o = into;
@@ -322,6 +366,8 @@ static int run(void *into, const words *operands)
     struct timespec t = {0};
     int code = check(o, operands);
 
+    if (code == EXIT_OK && o->text)
+        return embed_text(o);
     if (code == EXIT_OK)
         code = open_part(&w);
     if (code != EXIT_OK || w.part.finished) {
@@ -352,13 +398,13 @@ static int run(void *into, const words *operands)
 const command cmd_embed = {
     "embed",
     "PICTURE|FOLDER|-...",
-    "Write the features of pictures",
+    "Write the features of pictures, or of texts",
     "One row for each picture, in input order; the row of a picture that "
     "cannot be read is NaN (in JSON lines it has an `error`, in CSV it is "
     "empty), and the exit status is 1. class is the class token, tokens are "
     "all tokens, both after the final norm. A .safetensors file is an index "
     "for search and dupes; the paths of a .npy file are in a file beside it "
-    "that ends in .paths.",
+    "that ends in .paths. With --text a row is a line of a file.",
     options,
     sizeof(embed),
     run};

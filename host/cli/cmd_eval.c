@@ -2,6 +2,7 @@
  * cmd_eval.c - the accuracy of a model on labelled pictures.
  */
 #include "cli/answers/sharding.h"
+#include "cli/texts/label_set.h"
 #include "cli/training/eval_devices.h"
 #include "cli/training/scores.h"
 #include "cli/training/scoring.h"
@@ -16,6 +17,7 @@ typedef struct eval {
     score_options how;
     picture_options pictures; /* of which only shard is used */
     bool strict, follow;
+    text_options texts;
 } eval;
 
 static const opt options[] = {
@@ -32,6 +34,8 @@ static const opt options[] = {
      "JSON: several right classes a picture, such as ImageNet's real.json",
      offsetof(eval, labels)},
     OPT_CLASSES_BY(eval),
+    OPT_PROMPT(eval),
+    OPT_LOWER(eval),
     OPT_SCORES(eval, how),
     OPT_STRICT(eval),
     OPT_SHARD(eval),
@@ -54,7 +58,48 @@ typedef struct work {
     sharding part;
     vt_tally tally;
     vitcl_scores scores;
+    label_set set; /* the classes' names, of a model without a classifier */
 } work;
+
+/* ---- classes by their names ---- */
+
+/* Folders are often named for shells: "red_car". */
+static int name_labels(label_set *s, const vitcl_dataset *dataset)
+{
+    for (uint32_t i = 0; i < vitcl_dataset_classes(dataset); i++) {
+        const char *name = vitcl_dataset_class(dataset, i);
+
+        if (!name || !lines_add(&s->labels, name, strlen(name)))
+            return fail(name ? "out of memory"
+                             : "the classes of these pictures have no names");
+        for (char *c = s->labels.item[i]; *c; c++)
+            *c = *c == '_' ? ' ' : *c;
+    }
+    return label_set_check(s, "--data");
+}
+
+/* Where the model has no classifier, but a text tower. */
+static int open_labels(work *w)
+{
+    const eval *o = w->o;
+    vitcl_model_info info = {.size = sizeof info};
+    int code;
+
+    if (vitcl_model_describe(&info, w->on.model, 0, 0, 1) != VITCL_OK)
+        return failed();
+    if (info.classes && (o->texts.prompts.count || o->texts.lower))
+        return usage("this model has a classifier; leave %s out",
+                     o->texts.lower ? "--lower-case" : "--prompt");
+    if (info.classes)
+        return EXIT_OK;
+    code = name_labels(&w->set, w->dataset);
+    if (code == EXIT_OK)
+        code = label_set_open(&w->set, w->on.device, w->on.model, &o->common,
+                              &o->texts, vitcl_session_features(w->on.session),
+                              "without a classifier");
+    w->on.vectors = w->set.vector;
+    return code;
+}
 
 /* ---- counts ---- */
 
@@ -73,15 +118,20 @@ static int make_tally(work *w)
     vt_tally *t = &w->tally;
     bool good = true;
 
-    if (vitcl_model_describe(&info, w->on.model, 0, 0, 1) != VITCL_OK ||
-        vt_tally_new(t, vitcl_dataset_classes(w->dataset), info.classes,
+    if (vitcl_model_describe(&info, w->on.model, 0, 0, 1) != VITCL_OK)
+        return failed();
+    if (w->on.vectors)
+        info.classes = vitcl_dataset_classes(w->dataset);
+    if (vt_tally_new(t, vitcl_dataset_classes(w->dataset), info.classes,
                      counted && info.classes) != VITCL_OK)
         return failed();
     t->real = w->o->labels != NULL;
     for (uint32_t i = 0; good && i < t->rows; i++)
         good = copy_name(&t->name[i], vitcl_dataset_class(w->dataset, i));
     for (uint32_t k = 0; good && t->answers && k < t->columns; k++)
-        good = copy_name(&t->label[k], vitcl_class_label(w->on.model, k));
+        good = copy_name(&t->label[k], w->on.vectors
+                                           ? vitcl_dataset_class(w->dataset, k)
+                                           : vitcl_class_label(w->on.model, k));
     return good ? EXIT_OK : fail("out of memory for names of classes");
 }
 
@@ -97,16 +147,18 @@ static int count(work *w)
         code =
             eval_devices(&w->scores, t, &w->on, w->on.several, w->dataset, s);
     else
-        code = scoring_end(&w->on, vitcl_evaluate_part(
-                                       &w->scores, t->answers, w->on.session,
-                                       w->dataset, s.n ? s.k : 1, s.n ? s.n : 1,
-                                       scoring_progress, &w->on));
+        code = scoring_end(&w->on, scoring_part(&w->scores, t->answers, &w->on,
+                                                w->on.session, w->dataset,
+                                                s.n ? s.k : 1, s.n ? s.n : 1,
+                                                scoring_progress, &w->on));
     if (code != EXIT_OK)
         return code;
     t->pictures = got->pictures, t->failed = got->failed;
     t->right1 = got->right1, t->right5 = got->right5;
     t->real_pictures = got->real_pictures, t->real_right = got->real_right;
-    if (t->answers &&
+    for (uint32_t i = 0; t->answers && w->on.vectors && i < t->rows; i++)
+        t->match[i] = i;
+    if (t->answers && !w->on.vectors &&
         vitcl_dataset_match(t->match, w->dataset, w->on.model) != VITCL_OK)
         return failed();
     if (got->real_by_number)
@@ -121,14 +173,18 @@ static int open_part(work *w)
 {
     const eval *o = w->o;
     row_settings rows = {.command = "eval"};
-    char common[SHARDING_COMMON], labels[65] = "none";
+    char common[SHARDING_COMMON], labels[65] = "none", set[LABEL_SET_ID] = "";
 
     if (o->output && o->labels &&
         vt_manifest_identify(labels, o->labels) != VITCL_OK)
         return failed();
     sharding_common(common, sizeof common, &o->common);
-    snprintf(rows.text, sizeof rows.text, "classes-by=%s labels=%.16s%s",
-             o->by ? o->by : "name", labels, common);
+    if (o->texts.prompts.count)
+        label_set_identity(set, &w->set);
+    snprintf(rows.text, sizeof rows.text,
+             "classes-by=%s labels=%.16s%s%s%.16s%s", o->by ? o->by : "name",
+             labels, common, set[0] ? " prompts=" : "", set,
+             o->texts.lower ? " lower-case" : "");
     return sharding_open(&w->part, &o->pictures, o->output, NULL, &o->common,
                          &rows);
 }
@@ -247,7 +303,9 @@ static int score(work *w)
 
     if (code == EXIT_OK)
         code = scoring_open(&w->on, &w->o->common);
-    kind = vitcl_model_answer(w->on.model);
+    if (code == EXIT_OK)
+        code = open_labels(w);
+    kind = w->on.vectors ? VITCL_ONE_CLASS : vitcl_model_answer(w->on.model);
     if (code == EXIT_OK && kind != VITCL_ONE_CLASS)
         return score_several(w, kind);
     if (code == EXIT_OK)
@@ -273,10 +331,13 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK && scores_ready(&o->how) != EXIT_OK)
         return EXIT_FAILED;
     if (code == EXIT_OK)
+        code = label_set_read(&w.set, NULL, &o->texts.prompts);
+    if (code == EXIT_OK)
         code = open_part(&w);
     if (code == EXIT_OK)
         code = w.part.finished ? compare_part(&w) : score(&w);
     vt_tally_free(&w.tally);
+    label_set_close(&w.set);
     sharding_close(&w.part);
     scoring_close(&w.on);
     vitcl_dataset_free(w.dataset);
@@ -290,7 +351,9 @@ const command cmd_eval = {
     "Prints the share of pictures whose label is the model's first answer "
     "(top1) or among its first five (top5). Classes are matched by label or "
     "name. With --labels also the share whose first answer is one of the "
-    "picture's classes (real), over pictures that have any. For a model with "
+    "picture's classes (real), over pictures that have any. A model of "
+    "pictures and texts, such as CLIP, tells the classes apart by their names, "
+    "in which _ is read as a space. For a model with "
     "several classes a picture it prints the mean average precision (map), for "
     "a regression the mean squared error (mse). Pictures that cannot be "
     "decoded are named and left out.",

@@ -1,14 +1,17 @@
 /*
- * cmd_search.c - the pictures of an index that are nearest to others.
+ * cmd_search.c - the pictures of an index that are nearest to others, or to
+ * texts.
  *
- * In a pipe there is one line per hit: picture, rank, cosine, path, separated
- * by tabs.
+ * In a pipe there is one line per hit: picture or text, rank, cosine, path,
+ * separated by tabs.
  */
 #include "cli/answers/embedding.h"
 #include "cli/answers/html.h"
+#include "cli/texts/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct find {
     model_options common;
@@ -17,9 +20,15 @@ typedef struct find {
     bool json;
     const char *html;
     picture_options pictures;
+    words text;
+    text_options texts;
 } find;
 
 static const opt options[] = {
+    {0, "text", OPT_LIST, "TEXT",
+     "look for what this says, such as \"a dog on a beach\"; may be repeated",
+     offsetof(find, text)},
+    OPT_LOWER(find),
     {'k', "top", OPT_COUNT, "N", "pictures for each (default 10)",
      offsetof(find, k)},
     {0, "threshold", OPT_REAL, "X", "only pictures with at least this cosine",
@@ -36,7 +45,7 @@ static const opt options[] = {
     OPT_PICTURES(find),
     OPT_DONE};
 
-enum { GROUP = 64 }; /* pictures that are looked for at a time */
+enum { GROUP = 64 }; /* pictures or texts that are looked for at a time */
 
 typedef struct work {
     embedding e;
@@ -45,6 +54,7 @@ typedef struct work {
     html_page *page; /* NULL: none */
     bool pretty;
     uint32_t k, batch, count; /* count: queries that wait */
+    bool texts;               /* the queries are texts, which path[] has */
     char *path[GROUP];
     vitcl_image small[GROUP]; /* thumbnails, for the page */
     float *queries;
@@ -66,7 +76,12 @@ static const char *path_of(work *w, uint64_t row)
 static void print_json(work *w, uint32_t q, const vt_hit *hits)
 {
     putchar('{');
-    json_path(w->path[q]);
+    if (w->texts) {
+        printf("\"text\":");
+        json_string(w->path[q]);
+    } else {
+        json_path(w->path[q]);
+    }
     printf(",\"nearest\":[");
     for (uint32_t i = 0; i < w->found[q]; i++) {
         printf("%s{", i ? "," : "");
@@ -113,9 +128,10 @@ static void print_error(const work *w, const answer *a)
 static void add_to_page(work *w, uint32_t q, const vt_hit *hits)
 {
     html_section(w->page, w->path[q]);
-    html_add(w->page, &(html_item){.path = w->path[q],
-                                   .small = &w->small[q],
-                                   .title = "looked for"});
+    if (!w->texts)
+        html_add(w->page, &(html_item){.path = w->path[q],
+                                       .small = &w->small[q],
+                                       .title = "looked for"});
     for (uint32_t i = 0; i < w->found[q]; i++) {
         char title[16];
         const html_item item = {.path = path_of(w, hits[i].row),
@@ -224,6 +240,117 @@ static int answer_all(work *w)
     return code == EXIT_OK ? answering_failures(&w->e.on) : code;
 }
 
+/* ---- texts ---- */
+
+static int look_for(work *w, vitcl_text *text, const text_list *texts)
+{
+    const size_t width = vt_index_width(w->index);
+    int code = EXIT_OK;
+
+    for (size_t i = 0; i < texts->count && code == EXIT_OK; i += GROUP) {
+        const size_t n = texts->count - i < GROUP ? texts->count - i : GROUP;
+
+        if (vitcl_text_embed(w->queries, text,
+                             (const char *const *)texts->item + i,
+                             (uint32_t)n) != VITCL_OK)
+            return failed();
+        guard_end(); /* do not restart after printing */
+        for (size_t q = 0; q < n; q++) {
+            if (is_zero(w->queries + q * width, width))
+                return fail("'%.80s': its vector is zero, and has no direction",
+                            texts->item[i + q]);
+            w->path[w->count] = strdup(texts->item[i + q]);
+            if (!w->path[w->count++])
+                return fail("out of memory");
+        }
+        code = look(w);
+    }
+    return code == EXIT_OK ? finish(w) : code;
+}
+
+/* May the vectors of this model's texts be compared with the index? */
+static int agree(work *w, const vt_about *a)
+{
+    vitcl_model *model = NULL;
+    vt_about own;
+    int code = open_model(NULL, &model, w->e.on.common);
+
+    if (code == EXIT_OK)
+        code = embedding_about(&own, &w->e, model, a->normalized);
+    if (code == EXIT_OK && vt_index_agrees(w->index, &own) != VITCL_OK)
+        code = fail("%s; name its model with -m", vitcl_last_error());
+    vitcl_model_free(model);
+    return code;
+}
+
+static int search_texts(work *w, const vt_about *a, const text_list *texts)
+{
+    const uint32_t width = vt_index_width(w->index);
+    const model_options *common = w->e.on.common;
+    vitcl_text_info info = {.size = sizeof info};
+    vitcl_device *device = NULL;
+    vitcl_text *text = NULL;
+    int code;
+
+    if (strcmp(a->feature, "pooled") != 0)
+        return fail("%s: its vectors are --features %s, with which texts "
+                    "cannot be compared; embed the pictures without --features",
+                    vt_index_file(w->index), a->feature);
+    w->texts = true;
+    w->queries = malloc((size_t)GROUP * width * sizeof *w->queries);
+    w->hits = malloc((size_t)GROUP * w->k * sizeof *w->hits);
+    code = !w->queries || !w->hits ? fail("out of memory") : agree(w, a);
+    if (code == EXIT_OK)
+        code = open_device(&device, common->device);
+    if (code == EXIT_OK)
+        code = tower_open(&text, device, common, &w->o->texts, "--text",
+                          texts->count);
+    if (code == EXIT_OK && vitcl_text_describe(&info, text) != VITCL_OK)
+        code = failed();
+    if (code == EXIT_OK && info.features != width)
+        code = fail("the index has vectors of %u numbers, this model's texts "
+                    "of %u",
+                    width, info.features);
+    if (code == EXIT_OK)
+        code = look_for(w, text, texts);
+    vitcl_text_free(text);
+    vitcl_device_free(device);
+    return code;
+}
+
+/* A file's name may have spaces, too: one that looks like it is a picture that
+ * is not there. */
+static bool is_text(const char *word)
+{
+    const char *dot = strrchr(word, '.');
+    const size_t n = dot ? strlen(dot + 1) : 0;
+
+    return strchr(word, ' ') && !strchr(word, '/') && (n < 2 || n > 4) &&
+           access(word, F_OK) != 0;
+}
+
+/* The texts among the operands, and those of --text. */
+static int find_texts(text_list *out, const find *o, const words *operands)
+{
+    bool fine = true;
+
+    for (size_t i = 0; i < o->text.count; i++)
+        fine = fine && lines_add(out, o->text.item[i], strlen(o->text.item[i]));
+    for (size_t i = 0; i < operands->count; i++) {
+        const char *word = operands->item[i];
+
+        if (is_text(word))
+            fine = fine && lines_add(out, word, strlen(word));
+    }
+    if (!fine)
+        return fail("out of memory");
+    if (out->count && out->count < o->text.count + operands->count)
+        return usage("pictures and texts cannot be looked for at once ('%.80s' "
+                     "is a text)",
+                     out->item[0]);
+    return EXIT_OK;
+}
+
 /* ---- running ---- */
 
 static int prepare(work *w, const vt_about *a)
@@ -250,7 +377,8 @@ static int prepare(work *w, const vt_about *a)
     return answering_start(&w->e.on);
 }
 
-static int search(work *w, const char *name, const words *pictures)
+static int search(work *w, const char *name, const words *pictures,
+                  const text_list *texts)
 {
     const vt_about *a = vt_index_about(w->index);
     const uint64_t rows = vt_index_count(w->index);
@@ -273,6 +401,8 @@ static int search(work *w, const char *name, const words *pictures)
                           .done = "looked for"};
     if (w->o->html && !(w->page = html_open(w->o->html, "vitcl search")))
         return EXIT_FAILED;
+    if (texts->count)
+        return search_texts(w, a, texts);
     code = prepare(w, a);
     if (code == EXIT_OK)
         code = answer_all(w);
@@ -286,21 +416,26 @@ static int search(work *w, const char *name, const words *pictures)
 
 static int run(void *into, const words *operands)
 {
-    const find *o = into;
+    find *o = into;
     const words pictures = {.item = operands->item + 1,
                             .count = operands->count - 1};
+    text_list texts = {NULL, 0};
     work w = {.o = o, .pretty = is_terminal(stdout)};
     int code;
 
-    if (operands->count < 2)
+    o->pictures.absent = "words are looked for with --text";
+    if (operands->count < 1 || (operands->count < 2 && !o->text.count))
         return usage("name an index (vitcl embed -o FILE.safetensors) and the "
-                     "pictures to look for");
+                     "pictures to look for, or --text \"a dog on a beach\"");
     if (o->least > 1)
         return usage("--threshold must be at most 1, the cosine of equal "
                      "vectors");
-    code = vt_index_open(&w.index, operands->item[0]) == VITCL_OK
-               ? search(&w, operands->item[0], &pictures)
-               : failed();
+    code = find_texts(&texts, o, &pictures);
+    if (code == EXIT_OK)
+        code = vt_index_open(&w.index, operands->item[0]) == VITCL_OK
+                   ? search(&w, operands->item[0], &pictures, &texts)
+                   : failed();
+    lines_free(&texts);
     for (uint32_t i = 0; i < GROUP; i++)
         forget(&w, i);
     html_discard(w.page);
@@ -312,12 +447,15 @@ static int run(void *into, const words *operands)
 
 const command cmd_search = {
     "search",
-    "INDEX PICTURE|FOLDER|-...",
+    "INDEX PICTURE|FOLDER|-|TEXT...",
     "Find the nearest pictures of an index",
     "INDEX is a file of `vitcl embed -o FILE.safetensors`. The pictures are "
     "embedded by its model and compared with all of its vectors: the search is "
-    "exact. The cosine of two vectors is 1 if they have the same direction. In "
-    "a pipe each hit is a line: picture, rank, cosine, path, separated by "
+    "exact. A text needs a model of pictures and texts, such as CLIP; without "
+    "--text, an operand with a space that is no file is one, too. The cosine "
+    "of two vectors is 1 if they have the same direction. In "
+    "a pipe each hit is a line: picture or text, rank, cosine, path, separated "
+    "by "
     "tabs. A picture that cannot be read is reported on stderr, and the exit "
     "status is 1.",
     options,

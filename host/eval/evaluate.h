@@ -36,6 +36,16 @@ typedef struct vt_runner {
     void *context;
 } vt_runner;
 
+/* A runner (towards.c) whose logits are cosines: of a picture's features and of
+ * vectors[classes * width] of length 1. */
+typedef struct vt_vectors_runner {
+    const float *vectors;
+    uint32_t classes;
+    size_t width;
+    vt_runner of; /* computes features */
+} vt_vectors_runner;
+vitcl_status vt_run_vectors(void *runner, const vt_pass *pass);
+
 /* vitcl_evaluate(): fills in all but the size. known: the model's classes. */
 vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
                          const vt_labelled *pictures, const vt_classes *known,

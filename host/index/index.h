@@ -24,14 +24,16 @@
 #include <stdint.h>
 
 enum { VT_INDEX_PATH = 4096 };
+/* The feature of texts, which are in place of the paths. */
+#define VT_FEATURE_TEXT "text"
 typedef struct vt_about {
     char model_id[65], pictures_id[65]; /* vitcl_model_identity() */
     char model[VT_INDEX_PATH];          /* its path, or "preset:NAME"; may be
                                          * empty */
     char folder[VT_INDEX_PATH]; /* that relative paths start from; may be
                                  * empty */
-    char feature[16];           /* "pooled", "class", "tokens" */
-    uint32_t height, width;     /* --size; 0: the model's own */
+    char feature[16];       /* "pooled", "class", "tokens", VT_FEATURE_TEXT */
+    uint32_t height, width; /* --size; 0: the model's own */
     bool normalized;
     char pixels[16]; /* vitcl_model_pixels(); empty:
                       * "pillow" */
@@ -85,6 +87,7 @@ vitcl_status vt_vectors_merge(const char *path, const vt_vectors_part *parts,
 /* ---- reading (read.c) ---- */
 
 typedef struct vt_index vt_index;
+/* VITCL_EUNSUPPORTED: its vectors are of texts. */
 vitcl_status vt_index_open(vt_index **out, const char *path);
 uint64_t vt_index_count(const vt_index *x);
 uint32_t vt_index_width(const vt_index *x); /* numbers a row */

@@ -240,6 +240,9 @@ vitcl_status vt_index_open(vt_index **out, const char *path)
     if (strcmp(vt_tensors_format(x->raw), "safetensors") != 0)
         VT_TRY(wrong(path, "the file is not a safetensors file"));
     VT_TRY(load_about(x, path));
+    if (strcmp(x->about.feature, VT_FEATURE_TEXT) == 0)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: its vectors are of texts, not of pictures", path));
     VT_TRY(find_features(x, path));
     VT_TRY(vt_sums_load(&x->sums, x->raw, x->block, x->rows));
     VT_TRY(vt_sums_part(&x->sums, VT_SUM_HEAD, x->head));

@@ -58,6 +58,11 @@ static void put_numbers(const vt_vectors *v, const float *x)
     fputs(v->given ? "]]" : "]", f);
 }
 
+static bool of_texts(const vt_vectors *v)
+{
+    return strcmp(v->about.feature, VT_FEATURE_TEXT) == 0;
+}
+
 static void put_jsonl(const vt_vectors *v, const vt_vectors_row *row)
 {
     FILE *f = v->file.f;
@@ -65,7 +70,12 @@ static void put_jsonl(const vt_vectors *v, const vt_vectors_row *row)
     fputc('{', f);
     if (row->sharded)
         fprintf(f, "\"position\":%" PRIu64 ",", row->position);
-    vt_json_print_path(f, "picture", "path_bytes", row->path);
+    if (of_texts(v)) {
+        fputs("\"text\":", f);
+        vt_json_print_string(f, row->path);
+    } else {
+        vt_json_print_path(f, "picture", "path_bytes", row->path);
+    }
     if (row->error) {
         fputs(",\"error\":", f);
         vt_json_print_string(f, row->error);
@@ -81,7 +91,7 @@ static void put_csv(const vt_vectors *v, const vt_vectors_row *row)
 {
     FILE *f = v->file.f;
 
-    vt_csv_put(f, row->path, VT_CSV_PATH, false);
+    vt_csv_put(f, row->path, of_texts(v) ? VT_CSV_TEXT : VT_CSV_PATH, false);
     for (size_t i = 0; i < v->count; i++) {
         fputc(',', f);
         if (!row->error)
@@ -92,7 +102,7 @@ static void put_csv(const vt_vectors *v, const vt_vectors_row *row)
 
 static void put_csv_head(const vt_vectors *v)
 {
-    fputs("picture", v->file.f);
+    fputs(of_texts(v) ? "text" : "picture", v->file.f);
     for (size_t i = 0; i < v->count; i++)
         fprintf(v->file.f, ",f%zu", i);
     fputc('\n', v->file.f);

@@ -1,10 +1,10 @@
 /*
- * evict.c - limits the size of the folder of built programs (cache.c) and
- * verdicts (host/units/verdicts.c).
+ * evict.c - limits the size of the folder of built programs (cache.c), verdicts
+ * (host/units/verdicts.c) and labels' vectors (host/cli/texts/kept.c).
  *
- * Programs not used for three months are removed, then the least recently used
- * until the rest is within the limit; vt_cache_load() sets their times.
- * Verdicts expire after the same time. Other processes may read and write
+ * Files not used for three months are removed, then the least recently used
+ * until the rest is within the limit; vt_cache_load() and kept_load() set their
+ * times. Verdicts expire after the same time. Others may read and write
  * meanwhile: a file that disappears under them is built again, and the files
  * that they write are the newest and so the last to be removed. Files with
  * other names are never touched.
@@ -39,7 +39,8 @@ static int by_use(const void *a, const void *b)
 /* 64 hex digits and one of the endings; a temporary name adds a process id. */
 static bool is_ours(const char *name, bool *temporary)
 {
-    static const char *const ends[] = {".bin", ".choice", ".pictures"};
+    static const char *const ends[] = {".bin", ".choice", ".pictures",
+                                       ".labels"};
 
     if (strspn(name, "0123456789abcdef") != 64)
         return false;

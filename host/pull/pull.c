@@ -18,18 +18,32 @@
  * about 10 MB. */
 enum { SHARDS_MAX = 1000, INDEX_MAX = 10 << 20, INDEX_DEPTH = 8 };
 
-/* Configs come first and are linked last: a snapshot with a config has all. */
-static const char *const configs[] = {
-    "config.json",
+/* A config, and the first of its weights that a repository has. */
+typedef struct form {
+    const char *config;
+    const char *weights[4];
+} form;
+/* Of several forms of a model the first is taken. */
+static const form forms[] = {
+    {"config.json",
+     {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+      "pytorch_model.bin.index.json"}},
+    {"open_clip_config.json",
+     {"open_clip_model.safetensors", "open_clip_pytorch_model.bin"}},
+};
+/* What else is taken: of the preprocessing, and the tokenizer of a model of
+ * pictures and texts. */
+static const char *const beside[] = {
     "preprocessor_config.json",
     "processor_config.json",
-};
-/* The first that a repository has. */
-static const char *const weights[] = {
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-    "pytorch_model.bin.index.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "tokenizer.json",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+    "tokenizer.model",
 };
 
 typedef struct work {
@@ -107,27 +121,39 @@ done:
     return st;
 }
 
+static vt_listed *find_weights(const work *w, const form *f)
+{
+    vt_listed *l = NULL;
+
+    for (size_t i = 0; i < VT_COUNT(f->weights) && f->weights[i] && !l; i++)
+        l = vt_repository_find(&w->repository, f->weights[i]);
+    return l;
+}
+
+/* The config comes first and is linked last: a snapshot with a config has
+ * all. */
 static vitcl_status choose(work *w)
 {
-    vt_listed *config = vt_repository_find(&w->repository, configs[0]),
-              *l = NULL;
+    vt_listed *config = NULL, *l = NULL, *more;
     vitcl_status st = VITCL_OK;
 
-    for (size_t i = 0; i < VT_COUNT(weights) && !l; i++)
-        l = vt_repository_find(&w->repository, weights[i]);
+    for (size_t i = 0; i < VT_COUNT(forms) && (!l || !config); i++) {
+        config = vt_repository_find(&w->repository, forms[i].config);
+        l = find_weights(w, &forms[i]);
+    }
     if (!l || !config) {
+        l = find_weights(w, &forms[0]);
         st = vt_fail(VITCL_EUNSUPPORTED,
                      "%s/%s has no %s: it is not a model that vitcl reads",
                      w->p->owner, w->p->name,
                      !l ? "model.safetensors and no pytorch_model.bin"
-                        : configs[0]);
+                        : forms[0].config);
         goto done;
     }
-    for (size_t k = 0; k < VT_COUNT(configs); k++) {
-        config = vt_repository_find(&w->repository, configs[k]);
-        if (config)
-            VT_TRY(add(w, config));
-    }
+    VT_TRY(add(w, config));
+    for (size_t k = 0; k < VT_COUNT(beside); k++)
+        if ((more = vt_repository_find(&w->repository, beside[k])))
+            VT_TRY(add(w, more));
     VT_TRY(add(w, l));
     if (is_index(l->file)) {
         VT_TRY(fetch(w, w->count - 1));

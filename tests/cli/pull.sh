@@ -339,6 +339,31 @@ sed 's/"model":"[^"]*"//' out | cmp - one || fail "another model"
 [ "$(cd "$HF_HOME/hub/models--me--bin/snapshots/$commit" && echo *)" = \
     'config.json preprocessor_config.json processor_config.json pytorch_model.bin' ] ||
     fail "other files"
+# ---- a model of pictures and texts: its tokenizer, too; and OpenCLIP's form
+mkdir hub/me/{clip,open,both}
+for file in README.md flax_model.msgpack merges.txt preprocessor_config.json \
+    special_tokens_map.json spiece.model tokenizer.json tokenizer.model \
+    tokenizer_config.json vocab.json; do
+    echo "$file" >hub/me/clip/$file
+done
+cp hub/me/bin/{config.json,pytorch_model.bin} hub/me/clip/
+echo '{}' >hub/me/open/open_clip_config.json
+echo '{}' >hub/me/open/tokenizer.json
+head -c 5000 /dev/zero >hub/me/open/open_clip_pytorch_model.bin
+cp hub/me/bin/{config.json,pytorch_model.bin} hub/me/both/
+cp hub/me/open/* hub/me/both/
+rm -rf hf
+run 0 pull me/clip me/open me/both
+files() { (cd "$HF_HOME/hub/models--me--$1/snapshots/$commit" && echo *); }
+[ "$(files clip)" = "$(echo config.json merges.txt preprocessor_config.json \
+    pytorch_model.bin special_tokens_map.json spiece.model tokenizer.json \
+    tokenizer.model tokenizer_config.json vocab.json)" ] || fail "other files"
+[ "$(files open)" = \
+    'open_clip_config.json open_clip_pytorch_model.bin tokenizer.json' ] ||
+    fail "other files"
+[ "$(files both)" = 'config.json pytorch_model.bin tokenizer.json' ] ||
+    fail "other files"
+
 for name in ../../x /etc/passwd .hidden none.safetensors 'a b' ''; do
     rm -rf hf
     printf '{"weight_map":{"a":"%s"}}' "$name" >hub/me/shards/model.safetensors.index.json

@@ -18,8 +18,8 @@ import run_docs
 
 ROOT = os.path.realpath(f"{os.path.dirname(__file__)}/../..")
 HUB = {**run_docs.PULLED,
-       "timm--vit_base_patch16_224.augreg2_in21k_ft_in1k": "timm_vit",
-       "google--vit-base-patch16-224": "hf_vit_resized"}
+       "timm--vit_base_patch16_224.augreg2_in21k_ft_in1k": "models/timm_vit",
+       "google--vit-base-patch16-224": "models/hf_vit_resized"}
 
 
 def commands(language, text):
@@ -55,8 +55,10 @@ def hub(folder):
     for name, model in HUB.items():
         at = os.path.join(folder, *name.split("--"))
         os.makedirs(at)
-        for file in ("config.json", "model.safetensors"):
-            shutil.copy(f"{ROOT}/tests/data/models/{model}/{file}", at)
+        source = f"{ROOT}/tests/data/{model}"
+        for file in os.listdir(source):
+            if file.endswith(".json") or file == "model.safetensors":
+                shutil.copy(f"{source}/{file}", at)
 
 
 def main():

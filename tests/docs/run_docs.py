@@ -37,9 +37,9 @@ REASONS = {
     "tree": "builds or tests the repository itself",
     "distribution": "is for another distribution or release",
 }
-# Names in a cache of Hugging Face, for the small models of tests/data/models.
-PULLED = {"timm--vit_tiny_patch16_224.augreg_in21k_ft_in1k": "timm_vit",
-          "openai--clip-vit-base-patch32": "hf_clip"}
+# Names in a cache of Hugging Face, for small models of tests/data.
+PULLED = {"timm--vit_tiny_patch16_224.augreg_in21k_ft_in1k": "models/timm_vit",
+          "laion--CLIP-ViT-B-32-laion2B-s34B-b79K": "words/clip"}
 
 
 def classes(folder, names, each, side):
@@ -80,6 +80,8 @@ def prepare(root, folder):
         classes(f"{folder}/photos/{split}", ("apple", "leaf", "sky"), each, 24)
     cifar(f"{folder}/cifar-10-batches-bin", 10)
     shutil.copytree(f"{models}/timm_vit", f"{folder}/checkpoint")
+    with open(f"{folder}/labels.txt", "w") as f:
+        f.write("a beach\na street at night\ncats, dogs and birds\n")
     shutil.copy(f"{models}/npz_vit/model.npz", f"{folder}/ViT-B_16.npz")
     shutil.copytree(f"{root}/examples", f"{folder}/examples", dirs_exist_ok=True)
     shutil.copy(f"{models}/timm_vit/input.safetensors", folder)
@@ -94,7 +96,7 @@ def pull(root, cache):
             os.makedirs(f"{at}/{part}")
         with open(f"{at}/refs/main", "w") as f:
             f.write(commit)
-        os.symlink(f"{root}/tests/data/models/{model}", f"{at}/snapshots/{commit}")
+        os.symlink(f"{root}/tests/data/{model}", f"{at}/snapshots/{commit}")
 
 
 class Document:

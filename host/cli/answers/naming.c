@@ -27,6 +27,12 @@ int naming_open(naming *n, const vitcl_model *model, uint32_t classes,
     return n->top && n->scaled ? EXIT_OK : fail("out of memory");
 }
 
+void naming_words(naming *n, const char *const *texts, vitcl_answer kind)
+{
+    n->words = texts;
+    n->answer = kind;
+}
+
 void naming_close(naming *n)
 {
     free(n->top);
@@ -66,12 +72,27 @@ bool naming_shown(const naming *n, uint32_t i)
            n->top[i].probability >= 0.001f;
 }
 
+static const char *label_of(const naming *n, uint32_t label)
+{
+    return n->words ? n->words[label] : vitcl_class_label(n->model, label);
+}
+
+static const char *name_of(const naming *n, uint32_t label)
+{
+    return n->words ? NULL : vitcl_class_name(n->model, label);
+}
+
+size_t naming_first(const naming *n, const char *name)
+{
+    return n->words ? strlen(name) : strcspn(name, ",");
+}
+
 const char *naming_class(const naming *n, uint32_t label, char room[CLASS_ROOM])
 {
-    const char *name = vitcl_class_name(n->model, label);
+    const char *name = name_of(n, label);
 
     if (!name)
-        name = vitcl_class_label(n->model, label);
+        name = label_of(n, label);
     if (!name) {
         snprintf(room, CLASS_ROOM, "class %u", label);
         name = room;
@@ -95,9 +116,9 @@ void naming_json(const naming *n, const answer *a)
     printf(",\"top\":[");
     for (uint32_t i = 0; i < n->k; i++) {
         printf("%s{\"index\":%u,\"label\":", i ? "," : "", n->top[i].label);
-        json_string(vitcl_class_label(n->model, n->top[i].label));
+        json_string(label_of(n, n->top[i].label));
         printf(",\"name\":");
-        json_string(vitcl_class_name(n->model, n->top[i].label));
+        json_string(name_of(n, n->top[i].label));
         printf(",\"%s\":",
                n->answer == VITCL_NUMBERS ? "number" : "probability");
         json_number((double)n->top[i].probability);
@@ -119,7 +140,7 @@ static void put_answer(const naming *n, uint32_t i)
 void naming_tsv(const naming *n, const answer *a)
 {
     for (uint32_t i = 0; i < n->k; i++) {
-        const char *label = vitcl_class_label(n->model, n->top[i].label);
+        const char *label = label_of(n, n->top[i].label);
 
         tsv_text(a->path);
         printf("\t%u\t", i + 1);
@@ -128,7 +149,7 @@ void naming_tsv(const naming *n, const answer *a)
         else
             printf("%u", n->top[i].label);
         printf("\t");
-        tsv_text(vitcl_class_name(n->model, n->top[i].label));
+        tsv_text(name_of(n, n->top[i].label));
         printf("\t");
         put_answer(n, i);
         printf("%s\n", naming_holds(n, i) ? "" : "\tnot sure");
@@ -191,7 +212,7 @@ static void print_class(const naming *n, const vitcl_class *c, bool brief)
     char room[CLASS_ROOM], text[32];
     const char *name = naming_class(n, c->label, room);
 
-    put_text(name, brief ? strcspn(name, ",") : SIZE_MAX);
+    put_text(name, brief ? naming_first(n, name) : SIZE_MAX);
     say_answer(text, n, c, " ");
     fputs(text, stdout);
 }
@@ -203,7 +224,7 @@ static void add_class(char *out, size_t size, const naming *n,
     char room[CLASS_ROOM], text[32];
     const char *name = naming_class(n, c->label, room);
     const size_t used = strlen(out), all = strlen(name);
-    size_t length = brief ? strcspn(name, ",") : all;
+    size_t length = brief ? naming_first(n, name) : all;
 
     length = length < 200 ? length : 200;
     say_answer(text, n, c, "\u00a0");

@@ -8,6 +8,7 @@
 
 typedef struct naming {
     const vitcl_model *model;
+    const char *const *words; /* the classes' names; NULL: the model's */
     uint32_t classes, k;
     vitcl_class *top; /* of the last picture */
     float *scaled;    /* its logits, divided by the temperature */
@@ -19,6 +20,8 @@ typedef struct naming {
 /* threshold 0: the model's own, if it has one. */
 int naming_open(naming *n, const vitcl_model *model, uint32_t classes,
                 uint32_t k, double threshold);
+/* The classes are these texts instead, and their logits mean that. */
+void naming_words(naming *n, const char *const *texts, vitcl_answer kind);
 void naming_close(naming *n);
 /* Sets top and detail. rgb: the picture as the model sees it. */
 void naming_judge(naming *n, const float *logits, const vitcl_session *session,
@@ -36,6 +39,8 @@ bool naming_shown(const naming *n, uint32_t i);
 enum { CLASS_ROOM = 24 };
 const char *naming_class(const naming *n, uint32_t label,
                          char room[CLASS_ROOM]);
+/* The bytes of a class's first name: some models list several. */
+size_t naming_first(const naming *n, const char *name);
 
 void naming_json(const naming *n, const answer *a);
 /* Of a picture that was answered. */

@@ -29,12 +29,10 @@ enum { LONGEST = 100, NUMBER = 20, TRIES = 10000, PIECE = 1 << 16 };
 
 /* ---- names of folders ---- */
 
-/* The name without what some file system or shell takes for more than a
- * letter; at most LONGEST bytes. */
-static void clean(char out[LONGEST + 1], const char *name)
+/* The first n bytes of a name without what some file system or shell takes for
+ * more than a letter; at most LONGEST bytes. */
+static void clean(char out[LONGEST + 1], const char *name, size_t n)
 {
-    size_t n = strcspn(name, ",");
-
     while (n && name[n - 1] == ' ')
         n--;
     if (n > LONGEST)
@@ -107,6 +105,7 @@ static bool tell_apart(sorting *s)
 static bool name_folders(sorting *s, const naming *n)
 {
     char room[CLASS_ROOM];
+    const char *name;
 
     s->folder = calloc(n->classes, sizeof *s->folder);
     if (!s->folder)
@@ -116,7 +115,8 @@ static bool name_folders(sorting *s, const naming *n)
         s->folder[i] = calloc(1, LONGEST + 2 * NUMBER);
         if (!s->folder[i])
             return false;
-        clean(s->folder[i], naming_class(n, i, room));
+        name = naming_class(n, i, room);
+        clean(s->folder[i], name, naming_first(n, name));
     }
     return tell_apart(s);
 }

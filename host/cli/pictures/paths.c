@@ -23,6 +23,7 @@ struct picture_paths {
     const words *operands;
     size_t at;
     int delimiter;
+    const char *absent;
     bool listing;        /* reading stdin */
     bool spoilt;         /* it is not a list */
     uint64_t lines;      /* of the list */
@@ -66,6 +67,7 @@ picture_paths *paths_open(const words *operands, const picture_options *how)
     if (s) {
         s->operands = operands;
         s->delimiter = how->nul ? '\0' : '\n';
+        s->absent = how->absent;
         s->input = malloc(ROOM);
     }
     if (s && (!s->input ||
@@ -143,6 +145,9 @@ static const char *named(picture_paths *s, const char *name, const char **error)
                      "addresses are not opened; download it, for instance "
                      "curl -sL ADDRESS | vitcl %s -",
                      command_name);
+        else if (s->absent && !s->listing)
+            snprintf(s->error, sizeof s->error, "%s; %s", strerror(errno),
+                     s->absent);
         return give(s, path, error);
     }
     if (!S_ISDIR(st.st_mode)) {

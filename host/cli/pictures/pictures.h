@@ -11,8 +11,9 @@ typedef struct picture_options {
     bool deep, flat; /* --recursive, --no-recursive */
     bool follow;
     bool summary, quiet;
-    const char *shard; /* K/N, auto; NULL: all pictures */
-    bool tar;          /* the operands are archives */
+    const char *shard;  /* K/N, auto; NULL: all pictures */
+    bool tar;           /* the operands are archives */
+    const char *absent; /* NULL, or what to say of an operand that is no file */
 } picture_options;
 /* T has a picture_options `pictures`. */
 #define OPT_PICTURES(T)                                                        \

@@ -214,6 +214,13 @@ static bool is_incomplete(const char *folder)
     return found;
 }
 
+/* Of timm and Hugging Face, or of OpenCLIP. */
+static bool is_config(const char *name)
+{
+    return strcmp(name, "config.json") == 0 ||
+           strcmp(name, "open_clip_config.json") == 0;
+}
+
 typedef struct contents {
     bool config, weights, npz;
     char lost[256]; /* a link that leads nowhere */
@@ -228,7 +235,7 @@ static bool look_inside(contents *c, const char *snapshot)
     if (!dir)
         return false;
     for (int i = 0; i < ENTRIES_MAX && (e = readdir(dir)); i++) {
-        const bool config = strcmp(e->d_name, "config.json") == 0;
+        const bool config = is_config(e->d_name);
         const bool weights = is_weights(e->d_name);
         struct stat st;
 

@@ -120,9 +120,9 @@ static void *run(void *context)
         pthread_mutex_unlock(&p->lock);
         if (own->answers)
             memset(own->answers, 0, cells(p) * sizeof *own->answers);
-        st = vitcl_evaluate_part(&s, own->answers, own->on->session, p->dataset,
-                                 p->shard.k + p->shard.n * (part - 1),
-                                 p->shard.n * p->parts, progressed, own);
+        st = scoring_part(&s, own->answers, p->on, own->on->session, p->dataset,
+                          p->shard.k + p->shard.n * (part - 1),
+                          p->shard.n * p->parts, progressed, own);
         pthread_mutex_lock(&p->lock);
         own->now = 0;
         if (st == VITCL_OK) {

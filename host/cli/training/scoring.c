@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <vitcl_train.h>
 
 static int open_several(scoring *s, const model_options *o)
 {
@@ -132,6 +131,18 @@ void scoring_clear(scoring *s)
     pthread_mutex_lock(&s->lock);
     progress_clear(&s->bar);
     pthread_mutex_unlock(&s->lock);
+}
+
+vitcl_status scoring_part(vitcl_scores *out, uint32_t *confusion,
+                          const scoring *s, vitcl_session *session,
+                          const vitcl_dataset *dataset, uint32_t part,
+                          uint32_t parts, vitcl_progress done, void *context)
+{
+    if (s->vectors)
+        return vitcl_evaluate_vectors(out, confusion, session, dataset,
+                                      s->vectors, part, parts, done, context);
+    return vitcl_evaluate_part(out, confusion, session, dataset, part, parts,
+                               done, context);
 }
 
 int scoring_end(scoring *s, vitcl_status st)

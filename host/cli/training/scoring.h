@@ -6,13 +6,15 @@
 #include "cli/setup/setup.h"
 
 #include <pthread.h>
+#include <vitcl_train.h>
 
 enum { BROKEN_NAMED = 10 };
-struct vitcl_dataset;
 typedef struct scoring {
     vitcl_device *device;
     vitcl_model *model;
     vitcl_session *session;
+    const float *vectors;     /* of the classes, which a text tower has made of
+                           * their names; NULL: the model has a classifier */
     struct machines *several; /* NULL: one device, else the three are its
                                * first one's */
     size_t starting; /* devices of `several` that have not run yet: a crash may
@@ -26,22 +28,26 @@ typedef struct scoring {
             "a picture that cannot be decoded is an error; without: left out", \
             strict)
 /* Opens labelled pictures; says what was left out. */
-int scoring_data(struct vitcl_dataset **out, const char *path,
-                 const char *split, bool follow);
+int scoring_data(vitcl_dataset **out, const char *path, const char *split,
+                 bool follow);
 /* Says how many of the test pictures were training pictures. train NULL: those
  * of train/ in the folder `path`, if there is one. */
-int scoring_shared(const struct vitcl_dataset *test,
-                   const struct vitcl_dataset *train, const char *path,
-                   bool follow);
+int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
+                   const char *path, bool follow);
 /* From now on the first pictures that cannot be decoded are named on stderr;
  * with `strict` the first is an error. */
-int scoring_broken(scoring *s, struct vitcl_dataset *dataset, bool strict);
+int scoring_broken(scoring *s, vitcl_dataset *dataset, bool strict);
 /* Opens model and session. Says which model it is. */
 int scoring_open(scoring *s, const model_options *common);
 /* The callback for the library; context: the scores. */
 int scoring_progress(void *context, uint64_t done, uint64_t total);
 void scoring_begin(scoring *s); /* before the library's call */
 void scoring_clear(scoring *s); /* in a thread: before other lines */
+/* vitcl_evaluate_part(), or by the vectors. */
+VITCL_STATUS scoring_part(vitcl_scores *out, uint32_t *confusion,
+                          const scoring *s, vitcl_session *session,
+                          const vitcl_dataset *dataset, uint32_t part,
+                          uint32_t parts, vitcl_progress done, void *context);
 /* After it: EXIT_OK if there are results to print. */
 int scoring_end(scoring *s, vitcl_status st);
 /* The exit status after `failed` pictures; says how many. */

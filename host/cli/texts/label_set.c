@@ -1,0 +1,286 @@
+/*
+ * label_set.c - labels, the prompts around them, and how near a picture is to
+ * each.
+ */
+#include "label_set.h"
+
+#include "base/file.h"
+#include "base/sha256.h"
+#include "base/utf8.h"
+#include "index/index.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- the command line ---- */
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+static int add_prompts(text_list *out, const char *word)
+{
+    text_list more;
+    int code;
+
+    if (strstr(word, "{}"))
+        return lines_add(out, word, strlen(word)) ? EXIT_OK
+                                                  : fail("out of memory");
+    if (!is_file(word))
+        return usage("--prompt needs {} in place of the label, or the name of "
+                     "a file of such prompts, not '%s'",
+                     word);
+    code = lines_read_tidy(&more, word);
+    for (size_t i = 0; code == EXIT_OK && i < more.count; i++)
+        if (!strstr(more.item[i], "{}"))
+            code = fail("%s: '%.80s' has no {} in place of the label", word,
+                        more.item[i]);
+        else if (!lines_add(out, more.item[i], strlen(more.item[i])))
+            code = fail("out of memory");
+    lines_free(&more);
+    return code;
+}
+
+int label_set_read(label_set *s, const char *labels, const words *prompts)
+{
+    int code = EXIT_OK;
+
+    if (labels)
+        code = is_file(labels) ? lines_read_tidy(&s->labels, labels)
+                               : lines_split(&s->labels, labels);
+    for (size_t i = 0; code == EXIT_OK && i < prompts->count; i++)
+        code = add_prompts(&s->prompts, prompts->item[i]);
+    return code == EXIT_OK && labels ? label_set_check(s, "--labels") : code;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int label_set_check(const label_set *s, const char *what)
+{
+    const size_t n = s->labels.count;
+    char **sorted = malloc((n + 1) * sizeof *sorted);
+    int code = EXIT_OK;
+
+    if (!sorted)
+        return fail("out of memory");
+    if (n)
+        memcpy(sorted, s->labels.item, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_text);
+    for (size_t i = 0; code == EXIT_OK && i < n; i++)
+        if (!vt_utf8(sorted[i], strlen(sorted[i])))
+            code = usage("%s: '%.80s' is not UTF-8", what, sorted[i]);
+        else if (i && strcmp(sorted[i], sorted[i - 1]) == 0)
+            code = usage("%s has '%.80s' twice", what, sorted[i]);
+    if (code == EXIT_OK && !n)
+        code = usage("%s has no labels; give some, such as \"cat,dog\", or the "
+                     "name of a file with one a line",
+                     what);
+    if (code == EXIT_OK && n > UINT32_MAX / 2)
+        code = usage("%s has too many labels", what);
+    free(sorted);
+    return code;
+}
+
+/* ---- what the vectors depend on ---- */
+
+static void add(vt_sha256_state *s, const char *text)
+{
+    vt_sha256_add(s, text, strlen(text) + 1);
+}
+
+static void add_lines(vt_sha256_state *h, const text_list *l)
+{
+    char count[24];
+
+    snprintf(count, sizeof count, "%zu", l->count);
+    add(h, count);
+    for (size_t i = 0; i < l->count; i++)
+        add(h, l->item[i]);
+}
+
+void label_set_identity(char id[LABEL_SET_ID], const label_set *s)
+{
+    vt_sha256_state h;
+    uint8_t hash[32];
+
+    vt_sha256_begin(&h);
+    add_lines(&h, &s->labels);
+    add_lines(&h, &s->prompts);
+    vt_sha256_end(&h, hash);
+    vt_sha256_hex(id, hash);
+}
+
+/* Of the files beside the weights that a tokenizer can be read from: their
+ * sizes and times, so that none need be read. */
+static void add_tokenizer(vt_sha256_state *h, const char *path)
+{
+    static const char *const names[] = {"config.json",
+                                        "open_clip_config.json",
+                                        "tokenizer.json",
+                                        "tokenizer_config.json",
+                                        "vocab.json",
+                                        "merges.txt",
+                                        "vocab.txt",
+                                        "special_tokens_map.json",
+                                        "added_tokens.json",
+                                        "bpe_simple_vocab_16e6.txt.gz",
+                                        "spiece.model",
+                                        "tokenizer.model",
+                                        "sentencepiece.bpe.model"};
+    const char *slash = strrchr(path, '/');
+    const int n = vt_path_is_folder(path) ? (int)strlen(path)
+                  : slash                 ? (int)(slash - path)
+                                          : 0;
+    char file[8192], text[128];
+    struct stat st;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(file, sizeof file, "%.*s%s%s", n, path,
+                 n || path[0] == '/' ? "/" : "", names[i]);
+        if (stat(file, &st) != 0)
+            continue;
+        snprintf(text, sizeof text, "%s %lld %lld.%09ld", names[i],
+                 (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+                 st.st_mtim.tv_nsec);
+        add(h, text);
+    }
+}
+
+/* False: it cannot be said, and nothing is kept. */
+static bool find_key(uint8_t key[KEPT_KEY], const label_set *s,
+                     const vitcl_device *device, const vitcl_model *model,
+                     const model_options *o, const text_options *how)
+{
+    vitcl_device_info info = {.size = sizeof info};
+    char model_id[65], pictures_id[65], set_id[LABEL_SET_ID];
+    const char *path;
+    vt_sha256_state h;
+
+    if (!model_word(o) || find_model(&path, model_word(o)) != EXIT_OK ||
+        vitcl_device_describe(&info, device) != VITCL_OK ||
+        vitcl_model_identity(model_id, pictures_id, model, 0, 0) != VITCL_OK)
+        return false;
+    label_set_identity(set_id, s);
+    vt_sha256_begin(&h);
+    add(&h, "vitcl labels 1");
+    add(&h, vitcl_version());
+    add(&h, model_id);
+    add(&h, set_id);
+    add(&h, info.name);
+    add(&h, info.driver);
+    add(&h, o->precision ? o->precision : "f32");
+    add(&h, o->gemm ? o->gemm : "");
+    add(&h, how->lower ? "lower" : "");
+    add_tokenizer(&h, path);
+    vt_sha256_end(&h, key);
+    return true;
+}
+
+/* ---- vectors ---- */
+
+static int embedded(void *context, uint64_t done, uint64_t total)
+{
+    progress *bar = context;
+
+    bar->total = total;
+    progress_show(bar, done, NULL);
+    return stopped();
+}
+
+static int compute(label_set *s, vitcl_device *device, const model_options *o,
+                   const text_options *how, const char *what)
+{
+    const size_t n = s->labels.count;
+    vitcl_text_info info = {.size = sizeof info};
+    vitcl_text *text = NULL;
+    progress bar;
+    vitcl_status st;
+    const int code = tower_open(&text, device, o, how, what,
+                                n * (s->prompts.count ? s->prompts.count : 1));
+
+    if (code != EXIT_OK)
+        return code;
+    st = vitcl_text_describe(&info, text);
+    if (st == VITCL_OK && info.features != s->width) {
+        vitcl_text_free(text);
+        return fail("the model has %u numbers a picture, but %u a text: they "
+                    "cannot be compared",
+                    s->width, info.features);
+    }
+    progress_start(&bar, "labels", n);
+    if (st == VITCL_OK)
+        st = vitcl_text_labels(
+            s->vector, text, (const char *const *)s->labels.item, (uint32_t)n,
+            (const char *const *)s->prompts.item, embedded, &bar);
+    progress_clear(&bar);
+    vitcl_text_free(text);
+    s->answer = info.answer;
+    s->scale = info.logit_scale, s->bias = info.logit_bias;
+    if (st == VITCL_ESTOPPED)
+        return EXIT_STOPPED;
+    return st == VITCL_OK ? EXIT_OK : failed();
+}
+
+int label_set_open(label_set *s, vitcl_device *device, const vitcl_model *model,
+                   const model_options *o, const text_options *how,
+                   uint32_t width, const char *what)
+{
+    const size_t n = s->labels.count;
+    uint8_t key[KEPT_KEY];
+    bool keyed;
+    int code;
+
+    if (!width)
+        return fail("this model yields no features");
+    s->width = width;
+    if (n <= SIZE_MAX / sizeof *s->vector / width)
+        s->vector = calloc(n * width, sizeof *s->vector);
+    s->logits = calloc(n, sizeof *s->logits);
+    s->scratch = calloc(width, sizeof *s->scratch);
+    if (!s->vector || !s->logits || !s->scratch)
+        return fail("out of memory for %zu labels", n);
+    keyed = !o->preset && find_key(key, s, device, model, o, how);
+    if (keyed && kept_load(s, key))
+        return EXIT_OK;
+    code = compute(s, device, o, how, what);
+    if (code == EXIT_OK && keyed)
+        kept_save(s, key);
+    return code;
+}
+
+const float *label_set_logits(label_set *s, const float *features)
+{
+    float length;
+
+    if (!features) {
+        for (size_t i = 0; i < s->labels.count; i++)
+            s->logits[i] = NAN;
+        return s->logits;
+    }
+    memcpy(s->scratch, features, s->width * sizeof *features);
+    length = vt_length(s->scratch, s->width);
+    for (size_t i = 0; i < s->labels.count; i++) {
+        const float dot =
+            vt_dot(s->scratch, s->vector + i * s->width, s->width);
+
+        s->logits[i] = s->scale * (length > 0 ? dot / length : 0) + s->bias;
+    }
+    return s->logits;
+}
+
+void label_set_close(label_set *s)
+{
+    lines_free(&s->labels);
+    lines_free(&s->prompts);
+    free(s->vector);
+    free(s->logits);
+    free(s->scratch);
+}

@@ -1,0 +1,170 @@
+/*
+ * lines.c - lists of texts: the lines of a file, or what is between commas.
+ */
+#include "base/file.h"
+#include "base/utf8.h"
+#include "texts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIMIT = 256 << 20, FIRST = 64 }; /* bytes of a file; texts */
+
+void lines_free(text_list *l)
+{
+    for (size_t i = 0; l->item && i < l->count; i++)
+        free(l->item[i]);
+    free(l->item);
+    *l = (text_list){NULL, 0};
+}
+
+/* There is room for a power of two of pointers, the last of which is NULL. */
+static bool grow(text_list *l)
+{
+    const size_t n = l->count + 1;
+    char **more;
+
+    if (l->item && (n < FIRST || (n & (n - 1))))
+        return true;
+    more = realloc(l->item, (l->item ? 2 * n : FIRST) * sizeof *more);
+    if (!more)
+        return false;
+    l->item = more;
+    return true;
+}
+
+bool lines_add(text_list *l, const char *text, size_t size)
+{
+    char *copy = grow(l) ? malloc(size + 1) : NULL;
+
+    if (!copy)
+        return false;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    l->item[l->count++] = copy;
+    l->item[l->count] = NULL;
+    return true;
+}
+
+static bool is_white(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static void trim(const char **text, size_t *n)
+{
+    while (*n && is_white(**text))
+        ++*text, --*n;
+    while (*n && is_white((*text)[*n - 1]))
+        --*n;
+}
+
+/* ---- files ---- */
+
+static int read_input(vt_file *out)
+{
+    char *text = NULL;
+    size_t n = 0, room = 0, got;
+
+    guard_spent();
+    do {
+        if (n == room) {
+            char *more = realloc(text, room = room ? 2 * room : 1 << 16);
+
+            if (!more || room > LIMIT) {
+                free(more ? more : text);
+                return fail(more ? "standard input: has more than 256 MB"
+                                 : "out of memory");
+            }
+            text = more;
+        }
+        got = fread(text + n, 1, room - n, stdin);
+        n += got;
+    } while (got);
+    if (ferror(stdin)) {
+        free(text);
+        return fail("standard input: %s", strerror(errno));
+    }
+    *out = (vt_file){(uint8_t *)text, n};
+    return EXIT_OK;
+}
+
+/* Of a text file; tidy: without blank lines. */
+static int parse(text_list *out, const vt_file *f, const char *name, bool tidy)
+{
+    static const char mark[] = "\xEF\xBB\xBF"; /* of Windows' UTF-8 */
+    const char *at = (const char *)f->data, *end = at + f->size;
+    size_t line = 0;
+
+    if (memchr(at, '\0', f->size))
+        return fail("%s: is not a text: it holds a NUL byte; a list of texts "
+                    "is UTF-8",
+                    name);
+    if (f->size >= 3 && memcmp(at, mark, 3) == 0)
+        at += 3;
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at)), *text = at;
+        size_t n = (size_t)((stop ? stop : end) - at);
+
+        at += n + 1;
+        line++;
+        if (n && text[n - 1] == '\r')
+            n--;
+        if (tidy)
+            trim(&text, &n);
+        if ((n || !tidy) && !lines_add(out, text, n))
+            return fail("out of memory");
+        if (tidy && !vt_utf8(text, n))
+            return fail("%s, line %zu: is not UTF-8", name, line);
+    }
+    return EXIT_OK;
+}
+
+static int read_file(text_list *out, const char *path, bool tidy)
+{
+    const bool input = strcmp(path, "-") == 0;
+    vt_file f = {0};
+    int code;
+
+    *out = (text_list){NULL, 0};
+    if (input)
+        code = read_input(&f);
+    else
+        code = vt_file_read(&f, path, LIMIT) == VITCL_OK ? EXIT_OK : failed();
+    if (code != EXIT_OK)
+        return code;
+    code = f.size ? parse(out, &f, input ? "standard input" : path, tidy)
+                  : EXIT_OK;
+    vt_file_close(&f);
+    if (code != EXIT_OK)
+        lines_free(out);
+    return code;
+}
+
+int lines_read(text_list *out, const char *path)
+{
+    return read_file(out, path, false);
+}
+
+int lines_read_tidy(text_list *out, const char *path)
+{
+    return read_file(out, path, true);
+}
+
+int lines_split(text_list *out, const char *list)
+{
+    *out = (text_list){NULL, 0};
+    while (*list) {
+        size_t n = strcspn(list, ",");
+        const char *text = list;
+
+        list += n + (list[n] == ',');
+        trim(&text, &n);
+        if (n && !lines_add(out, text, n)) {
+            lines_free(out);
+            return fail("out of memory");
+        }
+    }
+    return EXIT_OK;
+}

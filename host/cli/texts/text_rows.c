@@ -1,0 +1,236 @@
+/*
+ * text_rows.c - vectors of texts, batch by batch, in the formats of embed.
+ */
+#include "text_rows.h"
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "cli/answers/embedding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUP = 64 }; /* texts at a time */
+
+typedef struct work {
+    const text_rows *r;
+    embedding e; /* of which the model and the width are used */
+    vitcl_text *text;
+    text_list texts;
+    vt_vectors *to; /* NULL: standard output */
+    float *numbers; /* [GROUP, width] */
+    uint64_t done, bad;
+    double start;
+    progress bar;
+} work;
+
+/* ---- rows ---- */
+
+static void print_json(const work *w, const char *text, const char *error,
+                       const float *numbers)
+{
+    printf("{\"text\":");
+    json_string(text);
+    if (error) {
+        printf(",\"error\":");
+        json_string(error);
+    } else {
+        printf(",\"features\":[");
+        for (uint32_t i = 0; i < w->e.width; i++) {
+            printf("%s", i ? "," : "");
+            json_number((double)numbers[i]);
+        }
+        printf("]");
+    }
+    printf("}\n");
+}
+
+static const char *wrong(const work *w, const float *numbers)
+{
+    for (uint32_t i = 0; i < w->e.width; i++)
+        if (!isfinite(numbers[i]))
+            return "its numbers are not finite";
+    return NULL;
+}
+
+/* numbers NULL: the text is not UTF-8. */
+static int put(work *w, const char *text, float *numbers)
+{
+    const char *error =
+        numbers ? wrong(w, numbers) : "the text is not well-formed UTF-8";
+    const vt_vectors_row row = {.path = text,
+                                .error = error,
+                                .numbers = numbers,
+                                .stamp = {.size = -1, .changed = -1}};
+
+    w->done++;
+    if (error) {
+        w->bad++;
+        progress_clear(&w->bar);
+        note("%s, line %llu: %s",
+             strcmp(w->r->file, "-") == 0 ? "standard input" : w->r->file,
+             (unsigned long long)w->done, error);
+    } else if (w->r->normalize) {
+        embedding_normalize(&w->e, numbers);
+    }
+    if (!w->to)
+        print_json(w, text, error, numbers);
+    else if (vt_vectors_add(w->to, &row) != VITCL_OK)
+        return failed();
+    return EXIT_OK;
+}
+
+static bool is_utf8(const char *text)
+{
+    return vt_utf8(text, strlen(text));
+}
+
+static int put_group(work *w, char *const *texts, size_t n)
+{
+    const char *good[GROUP];
+    uint32_t count = 0, at = 0;
+    int code = EXIT_OK;
+
+    for (size_t i = 0; i < n; i++)
+        if (is_utf8(texts[i]))
+            good[count++] = texts[i];
+    if (count && vitcl_text_embed(w->numbers, w->text, good, count) != VITCL_OK)
+        return failed();
+    guard_end(); /* do not restart after printing */
+    for (size_t i = 0; i < n && code == EXIT_OK; i++) {
+        float *numbers = NULL;
+
+        if (is_utf8(texts[i]))
+            numbers = w->numbers + (size_t)at++ * w->e.width;
+        code = put(w, texts[i], numbers);
+    }
+    return code;
+}
+
+static int put_all(work *w)
+{
+    int code = EXIT_OK;
+
+    for (size_t i = 0; i < w->texts.count && code == EXIT_OK; i += GROUP) {
+        const size_t left = w->texts.count - i;
+
+        if (stopped())
+            return EXIT_STOPPED;
+        code = put_group(w, w->texts.item + i, left < GROUP ? left : GROUP);
+        if (code == EXIT_OK && !w->to)
+            code = flush_results();
+        progress_show(&w->bar, w->done, NULL);
+    }
+    return code;
+}
+
+/* ---- around them ---- */
+
+static int open_tower(work *w)
+{
+    vitcl_text_info info = {.size = sizeof info};
+    const int code =
+        tower_open(&w->text, w->e.on.device, w->r->common, w->r->how, "--text",
+                   w->r->common->batch ? w->r->common->batch : w->texts.count);
+
+    if (code != EXIT_OK)
+        return code;
+    if (vitcl_text_describe(&info, w->text) != VITCL_OK)
+        return failed();
+    w->e.width = info.features;
+    w->e.on.used = info.features;
+    w->numbers = malloc((size_t)GROUP * info.features * sizeof *w->numbers);
+    return w->numbers ? EXIT_OK : fail("out of memory");
+}
+
+static int open_file(work *w)
+{
+    vt_about about;
+    const int code = embedding_about(&about, &w->e, NULL, w->r->normalize);
+
+    if (code != EXIT_OK)
+        return code;
+    return vt_vectors_open(&w->to, w->r->output, &about, 0, w->e.width,
+                           w->r->half) == VITCL_OK
+               ? EXIT_OK
+               : failed();
+}
+
+static int prepare(work *w)
+{
+    int code = tower_named(w->r->common, "--text");
+
+    if (code == EXIT_OK)
+        code = lines_read(&w->texts, w->r->file);
+    if (code == EXIT_OK && !w->texts.count)
+        code = fail("%s: there are no texts in it", w->r->file);
+    if (code == EXIT_OK)
+        code = open_model(&w->e.on.device, &w->e.on.model, w->r->common);
+    if (code == EXIT_OK)
+        code = open_tower(w);
+    catch_stop(); /* from here on a stop must remove the file */
+    if (code == EXIT_OK && w->r->output)
+        code = open_file(w);
+    return code;
+}
+
+static void keep_partial(work *w, int code)
+{
+    char *name = NULL;
+    uint64_t rows;
+
+    if (vt_vectors_keep(&name, &rows, w->to, false) != VITCL_OK)
+        say_not_kept(code);
+    else if (name)
+        say_kept(code, rows, "row", name);
+    free(name);
+}
+
+static int finish(work *w, int code)
+{
+    if (code == EXIT_OK && w->to && vt_vectors_finish(w->to) != VITCL_OK)
+        code = failed();
+    if (code != EXIT_OK && w->to && w->done)
+        keep_partial(w, code);
+    if (code == EXIT_OK && w->to && vt_vectors_unfit(w->to))
+        note("%llu vector%s not fit f16; --store f32 can hold them",
+             (unsigned long long)vt_vectors_unfit(w->to),
+             vt_vectors_unfit(w->to) == 1 ? " does" : "s do");
+    return code == EXIT_OK && w->bad ? EXIT_FAILED : code;
+}
+
+static void summarise(const work *w)
+{
+    char line[128];
+
+    if (is_quiet() || !(w->r->counted || (w->done > 1 && is_terminal(stderr))))
+        return;
+    snprintf(line, sizeof line, "%llu text%s embedded; %.1f s",
+             (unsigned long long)(w->done - w->bad),
+             vt_plural(w->done - w->bad), now() - w->start);
+    summary(line);
+}
+
+int text_rows_write(const text_rows *r)
+{
+    work w = {.r = r,
+              .e = {.what = "text", .on = {.common = r->common}},
+              .start = now()};
+    int code = prepare(&w);
+
+    if (code == EXIT_OK) {
+        progress_start(&w.bar, "texts", w.texts.count);
+        code = put_all(&w);
+        progress_clear(&w.bar);
+        code = finish(&w, code);
+        summarise(&w);
+    }
+    vt_vectors_free(w.to);
+    vitcl_text_free(w.text);
+    vitcl_model_free(w.e.on.model);
+    vitcl_device_free(w.e.on.device);
+    lines_free(&w.texts);
+    free(w.numbers);
+    return code;
+}
