@@ -158,27 +158,3 @@ vt_val vt_rope_value(vt_plan *p, const vt_config *c, int i,
     snprintf(name, sizeof name, "rope.freqs.%d@%dx%d", i, e->gh, e->gw);
     return vt_param(p, name, 4, (int[]){c->heads, n, 2, head});
 }
-
-void vt_rope_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                   const vt_build_options *o, vt_outputs *out)
-{
-    const vt_config *c = vt_model_config(m);
-    vt_block_extra e = vt_vit_grid(p, m, pixels);
-    const int head = c->width / c->heads, n = e.gh * e.gw;
-    vitcl_status st = VITCL_OK;
-    float *table = NULL;
-    vt_val x;
-
-    if (c->rope.kind && c->rope.kind != VT_ROPE_MIXED) {
-        VT_TRY(VT_NEW(&table, (size_t)n * 2 * (size_t)head));
-        vt_rope_table(table, &c->rope, e.gh, e.gw, head);
-        e.rope = vt_const(p, "rope", 3, (int[]){n, 2, head}, table);
-    }
-    x = vt_vit_patches(p, m, pixels);
-    x = vt_vit_embed(p, m, x, e.gh, e.gw, o);
-    x = vt_vit_blocks(p, c, x, e, o);
-    vt_vit_head(p, m, x, o, out);
-done:
-    free(table);
-    vt_plan_fail(p, st);
-}

@@ -21,8 +21,5 @@ vitcl_status vt_rope_derive(float *out, const vt_model *m, int i, int h, int w,
 /* Block i's table for the grid of `e`, or VT_NONE. */
 vt_val vt_rope_value(vt_plan *p, const vt_config *c, int i,
                      const vt_block_extra *e);
-/* A ViT whose blocks have rotary positions. */
-void vt_rope_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                   const vt_build_options *o, vt_outputs *out);
 
 #endif

@@ -106,6 +106,11 @@ VT_FAMILY(hybrid);
 VT_FAMILY(resnet);
 VT_FAMILY(resnetd);
 
+/* ---- rotary.c ---- */
+/* A ViT whose blocks have rotary positions. */
+void vt_rope_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                   const vt_build_options *o, vt_outputs *out);
+
 /* ---- table.c ---- */
 /* A ViT with tables of relative positions, named by their prefixes: the one
  * that all blocks share, or that of a block behind "blocks.<i>.". */
