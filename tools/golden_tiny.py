@@ -48,8 +48,8 @@ TIMM = {
     "timm_relpos_swin": ("vit_relpos_base_patch16_224", dict(num_classes=5, rel_pos_type="mlp-swin", img_size=(16, 32)), (16, 32)),
     "timm_dinov3": ("vit_small_plus_patch16_dinov3_qkvb", dict(num_classes=5), (32, 24)),
     "timm_pe_core": ("vit_pe_core_tiny_patch16_384", dict(num_classes=5), S),
-    "timm_rope_mixed": ("vit_small_patch16_rope_mixed_ape_224", dict(num_classes=5, img_size=(16, 32)), (16, 32)),
-    "timm_rope_reg": ("vit_medium_patch16_rope_reg1_gap_256", dict(num_classes=5, img_size=(24, 40)), (24, 40)),
+    "timm_rotary_mixed": ("vit_small_patch16_rope_mixed_ape_224", dict(num_classes=5, img_size=(16, 32)), (16, 32)),
+    "timm_rotary_reg": ("vit_medium_patch16_rope_reg1_gap_256", dict(num_classes=5, img_size=(24, 40)), (24, 40)),
     "timm_aimv2": ("aimv2_large_patch14_224", dict(num_classes=5), (24, 32)),
     "timm_axial": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", class_token=False, depth=4, img_size=(24, 40), attention="axial"), (24, 40)),
 }
