@@ -50,7 +50,7 @@ TIMM = {
     "timm_pe_core": ("vit_pe_core_tiny_patch16_384", dict(num_classes=5), S),
     "timm_rotary_mixed": ("vit_small_patch16_rope_mixed_ape_224", dict(num_classes=5, img_size=(16, 32)), (16, 32)),
     "timm_rotary_reg": ("vit_medium_patch16_rope_reg1_gap_256", dict(num_classes=5, img_size=(24, 40)), (24, 40)),
-    "timm_aimv2": ("aimv2_large_patch14_224", dict(num_classes=5), (24, 32)),
+    "timm_aimv2": ("aimv2_large_patch14_224", dict(num_classes=5), S),
     "timm_axial": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", class_token=False, depth=4, img_size=(24, 40), attention="axial"), (24, 40)),
 }
 

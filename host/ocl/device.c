@@ -145,7 +145,7 @@ static vitcl_status open_found(vt_dev **out, const vt_driver_device *f)
            dev->info.id, dev->info.name, dev->info.platform, dev->info.driver,
            dev->info.opencl_c, dev->info.compute_units, dev->vector);
     vt_cache_tell();
-    if (vt_logs() && vt_dev_reports(dev, "cl_nv_device_attribute_query"))
+    if (vt_dev_reports(dev, "cl_nv_device_attribute_query"))
         vt_cache_tell_nvidia();
     *out = dev, dev = NULL;
 done:
