@@ -254,6 +254,8 @@ static vitcl_status timm_norm(vt_config *c, const vt_json *args,
     const bool named = vt_json_string(&layer, vt_json_get(args, "norm_layer"));
 
     c->rms = named ? strcmp(layer, "rmsnorm") == 0 : vt_name_has(c->name, rms);
+    /* then it is named if it is missing */
+    c->embed_norm |= strncmp(c->name, "aimv2_", 6) == 0;
     if (c->rms && c->qk_norm)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: RMS norm of queries and keys is not supported",
@@ -270,6 +272,22 @@ static bool has(const vt_json *args, const char *key)
     const vt_json *v = vt_json_get(args, key);
 
     return v && !vt_json_is_null(v);
+}
+
+/* timm resizes the weights of other patches to those of the name. */
+static vitcl_status timm_patch(const vt_config *c, const vt_json *args,
+                               const char *path)
+{
+    const char *at = strstr(c->name, "_patch");
+    const long named = at ? strtol(at + 6, NULL, 10) : 0;
+
+    if (named < 1 || named == c->patch_h || c->stem_width[0] ||
+        has(args, "patch_size"))
+        return VITCL_OK;
+    return vt_fail(VITCL_EUNSUPPORTED,
+                   "%s: the weights have patches of %d pixels, but %s has %ld, "
+                   "to which timm resizes them; add patch_size to model_args",
+                   path, c->patch_h, c->name, named);
 }
 
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
@@ -292,6 +310,7 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     timm_parts(c, args);
     VT_TRY(timm_positions(c, args, path));
     VT_TRY(vt_read_patch(c, w, path));
+    VT_TRY(timm_patch(c, args, path));
     vt_read_flags(c, w);
     c->pos_embed &= c->pos_kind == VT_POS_1D;
     vt_config_number(&c->pre_logits, args, "representation_size", VT_MOST_WIDTH,

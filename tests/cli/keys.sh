@@ -75,6 +75,7 @@ with open("refused", "w") as refused, open("same", "w") as same:
     yes(t, "a['norm_layer'] = 'layernorm'")
     no(t, "a['norm_layer'] = 'rmsnorm'; a['qk_norm'] = True", "norm.*.bias|q_norm")
     no(t, "del a['num_heads']", "model_args has embed_dim without num_heads")
+    no(t, "del a['patch_size']", "patches of 8 pixels, but vit_base_patch16_224 has 16")
     no(t, "p['global_pool'] = 'avg'", "pretrained_cfg has global_pool, which timm does not know")
     no(t, "a['img_size'] = [3, 24, 24]", "img_size is not a usable number")
     no(t, "p['antialias'] = None", "pretrained_cfg has antialias, which timm does not know")

@@ -171,25 +171,14 @@ Test(open, names_what_is_not_supported)
 /* Removing any tensor of any family is an error, which mostly names it. */
 Test(open, reports_every_missing_tensor)
 {
-    static const char *const cases[] = {"timm_vit",
-                                        "timm_vit_qknorm_reg",
-                                        "timm_deit_distilled",
-                                        "timm_siglip",
-                                        "timm_clip",
-                                        "timm_beit_resized",
-                                        "timm_relpos_cls",
-                                        "timm_srelpos",
-                                        "timm_eva02_clip",
-                                        "timm_hybrid",
-                                        "timm_resnetd",
-                                        "timm_dinov2_swiglu_reg",
-                                        "hf_vit_resized",
-                                        "hf_deit",
-                                        "hf_dinov2_reg",
-                                        "hf_dinov2",
-                                        "hf_clip",
-                                        "hf_siglip",
-                                        "hf_beit_resized"};
+    static const char *const cases[] = {
+        "timm_vit",          "timm_vit_qknorm_reg", "timm_deit_distilled",
+        "timm_siglip",       "timm_clip",           "timm_beit_resized",
+        "timm_relpos_cls",   "timm_srelpos",        "timm_eva02_clip",
+        "timm_hybrid",       "timm_resnetd",        "timm_dinov2_swiglu_reg",
+        "timm_rotary_mixed", "timm_aimv2",          "hf_vit_resized",
+        "hf_deit",           "hf_dinov2_reg",       "hf_dinov2",
+        "hf_clip",           "hf_siglip",           "hf_beit_resized"};
     static char config[1 << 16];
 
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -267,8 +256,10 @@ Test(open, wrong_configs)
         {"\"depth\": 2", "\"depth\": 1", "blocks.1.", VITCL_EUNSUPPORTED},
         {"\"img_size\": 24", "\"img_size\": 32", "pos_embed", VITCL_ECORRUPT},
         {"\"img_size\": 24", "\"img_size\": 7", "7x7", VITCL_ECORRUPT},
-        {"\"img_size\": 24", "\"img_size\": 24, \"norm_layer\": \"rmsnorm\"",
+        {"\"img_size\": 24", "\"img_size\": 24, \"norm_layer\": \"groupnorm1\"",
          "norm_layer", VITCL_EUNSUPPORTED},
+        {"\"img_size\": 24", "\"img_size\": 24, \"norm_layer\": \"rmsnorm\"",
+         "norm1.bias", VITCL_EUNSUPPORTED},
         {"\"img_size\": 24", "\"img_size\": 24, \"act_layer\": \"mish\"",
          "mish", VITCL_EUNSUPPORTED},
         {"\"num_classes\": 5", "\"num_classes\": 6", "head.weight",
