@@ -98,19 +98,19 @@ done:
 /* The prompt with the label in place of each "{}". */
 static vitcl_status fill(char **out, const char *prompt, const char *label)
 {
-    const size_t own = strlen(label);
     size_t bytes = 1;
     vitcl_status st;
     char *to;
 
     for (const char *s = prompt; *s; s++)
-        bytes += strncmp(s, "{}", 2) == 0 ? own : 1;
+        bytes += strncmp(s, "{}", 2) == 0 ? strlen(label) : 1;
     VT_TRY(VT_NEW(out, bytes));
     to = *out;
     for (const char *s = prompt; *s; s++) {
         if (strncmp(s, "{}", 2) == 0) {
-            memcpy(to, label, own);
-            to += own, s++;
+            for (const char *l = label; *l; l++)
+                *to++ = *l;
+            s++;
         } else {
             *to++ = *s;
         }

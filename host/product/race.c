@@ -170,7 +170,7 @@ void vt_race(double *ms, vt_dev *dev, const vt_gemm_desc *d,
 {
     contest x = {.dev = dev, .d = enlarged(d)};
     double times[VT_FORMS] = {0};
-    int which[VT_FORMS];
+    int which[VT_FORMS] = {0};
 
     for (int i = 0; i < n; i++)
         ms[i] = 0;

@@ -134,7 +134,7 @@ static void write_file(FILE *f, const vt_dev *dev, const result *r, int n,
     const vitcl_device_info *info = vt_dev_info(dev);
     const char *type = THEIRS(types, info->type);
     char text[256];
-    names d;
+    names d = {.name = ""};
 
     name_device(&d, dev);
     fputs("{\n", f);
