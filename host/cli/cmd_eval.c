@@ -96,7 +96,7 @@ static int open_labels(work *w)
     if (code == EXIT_OK)
         code = label_set_open(&w->set, w->on.device, w->on.model, &o->common,
                               &o->texts, vitcl_session_features(w->on.session),
-                              "without a classifier");
+                              "this model has no classifier");
     w->on.vectors = w->set.vector;
     return code;
 }

@@ -274,15 +274,17 @@ static bool has(const vt_json *args, const char *key)
     return v && !vt_json_is_null(v);
 }
 
-/* timm resizes the weights of other patches to those of the name. */
-static vitcl_status timm_patch(const vt_config *c, const vt_json *args,
+/* timm resizes the weights of other patches to those of the name; open_clip does
+ * not. */
+static vitcl_status timm_patch(const vt_config *c, const vt_json *config,
                                const char *path)
 {
+    const vt_json *args = vt_json_get(config, "model_args");
     const char *at = strstr(c->name, "_patch");
     const long named = at ? strtol(at + 6, NULL, 10) : 0;
 
     if (named < 1 || named == c->patch_h || c->stem_width[0] ||
-        has(args, "patch_size"))
+        has(args, "patch_size") || vt_json_get(config, "open_clip"))
         return VITCL_OK;
     return vt_fail(VITCL_EUNSUPPORTED,
                    "%s: the weights have patches of %d pixels, but %s has %ld, "
@@ -310,7 +312,7 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     timm_parts(c, args);
     VT_TRY(timm_positions(c, args, path));
     VT_TRY(vt_read_patch(c, w, path));
-    VT_TRY(timm_patch(c, args, path));
+    VT_TRY(timm_patch(c, config, path));
     vt_read_flags(c, w);
     c->pos_embed &= c->pos_kind == VT_POS_1D;
     vt_config_number(&c->pre_logits, args, "representation_size", VT_MOST_WIDTH,
