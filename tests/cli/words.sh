@@ -148,7 +148,7 @@ json out
 out_has "\"pictures\":4,\"failed\":0,\"classes\":2,\"top1\":$(python3 -c "print(f'{$right / 4:g}')"),\"top5\":1,"
 out_has '"class":"a_red_car"'
 run 1 eval -m "$VT_DATA/models/hf_clip" --data data
-says 'without a classifier: .*hf_clip: no text tower'
+says 'this model has no classifier: .*hf_clip: no text tower'
 run 2 eval -m "$VT_DATA/models/timm_clip" --data data --prompt 'a {}'
 says 'this model has a classifier; leave --prompt out$'
 
