@@ -274,8 +274,8 @@ static bool has(const vt_json *args, const char *key)
     return v && !vt_json_is_null(v);
 }
 
-/* timm resizes the weights of other patches to those of the name; open_clip does
- * not. */
+/* timm resizes the weights of other patches to those of the name, which
+ * open_clip does not. */
 static vitcl_status timm_patch(const vt_config *c, const vt_json *config,
                                const char *path)
 {
