@@ -93,6 +93,8 @@ bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
 /* The activation by timm's or HF's name. */
 bool vt_act_parse(vt_act *out, const char *word);
 
+/* Is the text one of the values, which "|" separates? */
+bool vt_config_one_of(const char *values, const char *text);
 /* Does `name` contain any of these strings (NULL-ended)? */
 bool vt_name_has(const char *name, const char *const *any);
 

@@ -42,22 +42,6 @@ static bool is_none(const vt_json *v)
             vt_json_count(v) == 0);
 }
 
-/* Is the text one of these values? */
-static bool is_one(const char *values, const char *text)
-{
-    const size_t n = strlen(text);
-
-    for (;;) {
-        const size_t m = strcspn(values, "|");
-
-        if (n == m && memcmp(values, text, n) == 0)
-            return true;
-        if (!values[m])
-            return false;
-        values += m + 1;
-    }
-}
-
 static vitcl_status check_value(const key *row, const vt_json *v,
                                 const char *path)
 {
@@ -74,7 +58,7 @@ static vitcl_status check_value(const key *row, const vt_json *v,
         st = vt_fail(VITCL_EUNSUPPORTED,
                      "%s: the config's %s is not supported, here %.60s", path,
                      row->name, value);
-    else if (!is_one(row->only, value))
+    else if (!vt_config_one_of(row->only, value))
         st = vt_fail(VITCL_EUNSUPPORTED,
                      "%s: the config's %s is %.60s; only %s is supported", path,
                      row->name, value, row->only);

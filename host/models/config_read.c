@@ -96,6 +96,21 @@ bool vt_act_parse(vt_act *out, const char *word)
     return false;
 }
 
+bool vt_config_one_of(const char *values, const char *text)
+{
+    const size_t n = strlen(text);
+
+    for (;;) {
+        const size_t m = strcspn(values, "|");
+
+        if (n == m && memcmp(values, text, n) == 0)
+            return true;
+        if (!values[m])
+            return false;
+        values += m + 1;
+    }
+}
+
 bool vt_name_has(const char *name, const char *const *any)
 {
     for (; *any; any++)

@@ -317,6 +317,8 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     c->pos_embed &= c->pos_kind == VT_POS_1D;
     vt_config_number(&c->pre_logits, args, "representation_size", VT_MOST_WIDTH,
                      &bad);
+    vt_config_number(&c->pool_heads, args, "attn_pool_num_heads", VT_MOST_WIDTH,
+                     &bad);
     timm_tokens(c, args, &bad);
     VT_TRY(timm_norm(c, args, path));
     VT_TRY(timm_refuse(c, args, w, path));

@@ -32,7 +32,6 @@ vitcl_status vt_eva02_configure(vt_config *c, const vt_json *config,
 {
     vitcl_status st = VITCL_OK;
     const vt_json *args = vt_json_get(config, "model_args");
-    const char *bad = NULL;
     bool rows = true, rotary;
 
     vt_json_bool(&rows, vt_json_get(args, "use_abs_pos_emb"));
@@ -49,10 +48,6 @@ vitcl_status vt_eva02_configure(vt_config *c, const vt_json *config,
     VT_TRY(vt_rope_read(&c->rope, args, path));
     if (!rotary)
         c->rope.kind = VT_ROPE_NONE;
-    vt_config_number(&c->pool_heads, args, "attn_pool_num_heads", VT_MOST_WIDTH,
-                     &bad);
-    if (bad)
-        VT_TRY(vt_bad_number(path, bad));
     if (c->attn_pool) /* it pools the class token, too */
         c->pool_all = true, c->pool_first = 0;
     VT_TRY(vt_rope_check(c, path));

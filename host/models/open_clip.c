@@ -97,21 +97,6 @@ static const part_key picture_keys[] = {
     {NULL, NULL},
 };
 
-static bool is_one(const char *values, const char *text)
-{
-    const size_t n = strlen(text);
-
-    for (;;) {
-        const size_t m = strcspn(values, "|");
-
-        if (n == m && memcmp(values, text, n) == 0)
-            return true;
-        if (!values[m])
-            return false;
-        values += m + 1;
-    }
-}
-
 static vitcl_status check_keys(const vt_json *part, const char *what,
                                const part_key *keys, const char *path)
 {
@@ -134,7 +119,7 @@ static vitcl_status check_keys(const vt_json *part, const char *what,
         VT_TRY(vt_text_open(&text));
         vt_json_print(text.f, v);
         VT_TRY(vt_text_take(&value, &text));
-        if (!is_one(k->only, value))
+        if (!vt_config_one_of(k->only, value))
             VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                            "%s: %s of %s is %.60s; only %s is supported", path,
                            k->name, what, value, k->only));
@@ -156,7 +141,7 @@ static vitcl_status read_act(vt_config *c, const vt_json *kwargs,
         return VITCL_OK;
     vt_json_string(&how, vt_json_get(kwargs, "approximate"));
     if (vt_json_count(kwargs) != 1 || !vt_json_get(kwargs, "approximate") ||
-        c->act != VT_ACT_GELU || !is_one("none|tanh", how))
+        c->act != VT_ACT_GELU || !vt_config_one_of("none|tanh", how))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: act_kwargs of text_cfg are supported only as "
                        "{\"approximate\": \"tanh\"}, without quick_gelu",
@@ -322,8 +307,8 @@ static vitcl_status read_pixels(picture *x, const vt_json *p, const char *path)
     x->mode = "shortest", x->filter = "bicubic";
     vt_json_string(&x->mode, vt_json_get(p, "resize_mode"));
     vt_json_string(&x->filter, vt_json_get(p, "interpolation"));
-    if (is_one("shortest|squash", x->mode) &&
-        is_one("bicubic|bilinear", x->filter))
+    if (vt_config_one_of("shortest|squash", x->mode) &&
+        vt_config_one_of("bicubic|bilinear", x->filter))
         return VITCL_OK;
     return vt_fail(VITCL_EUNSUPPORTED,
                    "%s: preprocess_cfg resizes by \"%.40s\", \"%.40s\", which "

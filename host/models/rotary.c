@@ -70,7 +70,7 @@ static void scale_to_name(vt_rope_rule *rule, const char *name)
 static vitcl_status of_timm(vt_config *c, const vt_json *config,
                             const vt_weights *w, const char *path)
 {
-    const char *name = vt_config_timm(config), *bad = NULL;
+    const char *name = vt_config_timm(config);
     const vt_json *args = vt_json_get(config, "model_args");
     const named_rule *r = find(name);
     vitcl_status st = VITCL_OK;
@@ -88,10 +88,6 @@ static vitcl_status of_timm(vt_config *c, const vt_json *config,
     rows |= strstr(name, "_ape_") != NULL;
     vt_json_bool(&rows, vt_json_get(args, "use_abs_pos_emb"));
     c->pos_optional = !rows;
-    vt_config_number(&c->pool_heads, args, "attn_pool_num_heads", VT_MOST_WIDTH,
-                     &bad);
-    if (bad)
-        VT_TRY(vt_bad_number(path, bad));
     VT_TRY(vt_rope_read(&c->rope, args, path));
     VT_TRY(vt_configure_timm(c, config, w, path));
     c->eps = r->eps;
