@@ -29,20 +29,8 @@
  * attn.qkv.bias is zeros. A name that no row matches is kept, so that a model
  * can report it as unexpected.
  */
-#include "weights/dialects.h"
+#include "weights/dialect_rows.h"
 
-#define AS(name, canonical)                                                    \
-    {                                                                          \
-        .from = (name), .to = (canonical)                                      \
-    }
-#define WITH(name, canonical, ...)                                             \
-    {                                                                          \
-        .from = (name), .to = (canonical), __VA_ARGS__                         \
-    }
-#define DROP(name)                                                             \
-    {                                                                          \
-        .from = (name)                                                         \
-    }
 #define Q .parts = 3, .part = 0
 #define K .parts = 3, .part = 1
 #define V .parts = 3, .part = 2

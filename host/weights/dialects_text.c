@@ -9,20 +9,8 @@
  *   blocks.i.*  norm.%  head.%  as of pictures; head: the projection
  *   logit_scale  logit_bias     one number each
  */
-#include "weights/dialects.h"
+#include "weights/dialect_rows.h"
 
-#define AS(name, canonical)                                                    \
-    {                                                                          \
-        .from = (name), .to = (canonical)                                      \
-    }
-#define WITH(name, canonical, ...)                                             \
-    {                                                                          \
-        .from = (name), .to = (canonical), __VA_ARGS__                         \
-    }
-#define DROP(name)                                                             \
-    {                                                                          \
-        .from = (name)                                                         \
-    }
 #define PART(number) .parts = 3, .part = (number)
 #define ATTN "blocks.#.attn."
 /* Beside the towers. */
