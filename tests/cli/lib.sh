@@ -71,11 +71,14 @@ fcntl.ioctl(follower, termios.TIOCSWINSZ, size)
 child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL,
                          stdout=follower, stderr=follower)
 os.close(follower)
+shown = b""
 try:
     while part := os.read(leader, 65536):
-        sys.stdout.buffer.write(part.replace(b"\r\n", b"\n"))
+        shown += part
 except OSError:  # the other end is closed
     pass
+# only now: a part may end between the two
+sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n"))
 sys.stdout.flush()
 sys.exit(child.wait())
 PYTHON
