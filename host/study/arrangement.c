@@ -108,8 +108,8 @@ static uint32_t whole_groups(uint32_t n)
            VT_ARRANGED_CLASSES;
 }
 
-vitcl_status vt_arrangement_write(const char *folder, uint32_t pictures,
-                                  uint32_t tests)
+static vitcl_status write_all(const char *folder, uint32_t pictures,
+                              uint32_t tests)
 {
     const uint32_t groups = whole_groups(pictures) / VT_ARRANGED_CLASSES;
     vitcl_status st;
@@ -128,3 +128,5 @@ vitcl_status vt_arrangement_write(const char *folder, uint32_t pictures,
 done:
     return st;
 }
+
+const vt_made vt_made_arrangement = {"quarters", write_all};

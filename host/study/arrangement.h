@@ -9,9 +9,7 @@
  */
 #ifndef VT_STUDY_ARRANGEMENT_H
 #define VT_STUDY_ARRANGEMENT_H
-#include "base/status.h"
-
-#include <stdint.h>
+#include "study/study.h"
 
 enum {
     VT_ARRANGED_SIDE = 32,
@@ -23,9 +21,7 @@ enum {
  * training pictures from test pictures. */
 void vt_arrangement_picture(uint8_t out[VT_ARRANGED_BYTES], uint64_t state,
                             uint32_t index);
-/* Writes CIFAR-10's files with such pictures, whose labels are 0 to 3 of the
- * ten; counts are rounded up to whole groups. */
-vitcl_status vt_arrangement_write(const char *folder, uint32_t pictures,
-                                  uint32_t tests);
+/* As CIFAR-10's files; the labels are 0 to 3 of the ten. */
+extern const vt_made vt_made_arrangement;
 
 #endif

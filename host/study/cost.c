@@ -79,7 +79,7 @@ static vitcl_status measure(bool *once, vt_experiment *e, const vt_run *r)
     VT_TRY(vt_study_path(messages, e, "measure/%s.messages.txt", stamp));
     VT_TRY(vt_study_path(out, e, "measure/%s.info.json", stamp));
     VT_TRY(vt_study_write(config, r->config));
-    VT_TRY(vt_subset_make(&data, e, pictures, VT_MIN(e->all_tests, 100)));
+    VT_TRY(vt_subset_make(&data, e, r, pictures, VT_MIN(e->all_tests, 100)));
     vt_snprint(batch, sizeof batch, "%u", VT_MIN(r->batch, pictures));
     vt_snprint(size, sizeof size, "%u", r->size ? r->size : vt_study_side(e));
     const char *words[32] = {"train",   "--config", config, "--data",

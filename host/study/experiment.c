@@ -54,10 +54,10 @@ static void identify(vt_run *r, const vt_experiment *e, const vt_run *from)
     char hex[65];
     int n = vt_snprint(
         text, sizeof text,
-        "1\n%s\n%s\n%s\n%s\n%s\n%s\n%s%s\n%.17g %u %u %u %u %u %d\n%u %u\n",
+        "1\n%s\n%s\n%s\n%s\n%s\n%s\n%s %s\n%.17g %u %u %u %u %u %d\n%u %u\n",
         e->data, r->name, r->config, r->settings, from ? from->id : "",
         r->objective ? r->objective : "", r->augment ? r->augment : "",
-        r->arranged ? " arranged" : "", r->lr, r->pictures, r->epochs, r->batch,
+        r->made ? r->made->name : "", r->lr, r->pictures, r->epochs, r->batch,
         r->size, r->state, (int)r->score,
         r->score == VT_SCORE_TEST || r->shots[0] ? e->tests : 0,
         r->shots[0] ? e->tries : 0);

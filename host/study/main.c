@@ -19,6 +19,7 @@ static int program; /* vitcl's descriptor */
 
 static int list_studies(void)
 {
+    enum { WIDE = sizeof "inductive-bias" - 1 }; /* the longest name */
     const int columns = text_columns();
     const vt_study *s;
 
@@ -29,9 +30,9 @@ static int list_studies(void)
     for (size_t i = 0; (s = vt_study_at(i)); i++) {
         char text[256];
 
-        printf("  %-11s ", s->name);
+        printf("  %-*s ", (int)WIDE, s->name);
         snprintf(text, sizeof text, "%s (%s)", s->what, s->paper);
-        put_wrapped(text, 14, 14, columns);
+        put_wrapped(text, WIDE + 3, WIDE + 3, columns);
     }
     putchar('\n');
     put_wrapped("Not repeated, because the data is not public, or needs a "
@@ -252,8 +253,11 @@ static int run(void *into, const words *operands)
     s = vt_study_find(operands->item[0]);
     if (!s)
         return unknown_study(operands->item[0]);
-    if (!o->data && !s->measure)
+    if (!o->data && !s->measure && !s->drawn)
         return usage("--data PATH is required");
+    if ((o->data || o->follow) && s->drawn)
+        return usage("study %s draws its pictures: it has no %s", s->name,
+                     o->data ? "--data" : "--follow");
     if (s->measure && idle_option(o))
         return usage("study %s trains nothing: it has no %s", s->name,
                      idle_option(o));

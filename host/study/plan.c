@@ -138,7 +138,7 @@ vitcl_status vt_experiment_open(vt_experiment **out, const vt_study *study,
     if (options->minutes > 0)
         e->minutes = options->minutes;
     if (!study->measure) {
-        if (!realpath(options->data, e->data))
+        if (!study->drawn && !realpath(options->data, e->data))
             VT_TRY(
                 vt_fail(VITCL_EIO, "%s: %s", options->data, strerror(errno)));
         VT_TRY(vt_subset_look(e));

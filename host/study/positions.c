@@ -61,7 +61,7 @@ static void add_arranged(vt_experiment *e, const arm *a)
 {
     vt_run r = {.score = VT_SCORE_TEST,
                 .augment = "none",
-                .arranged = true,
+                .made = &vt_made_arrangement,
                 .pictures = VT_MIN(2000, 2 * vt_study_pictures(e)),
                 .epochs = 16,
                 .batch = 32,

@@ -62,14 +62,12 @@ typedef struct vt_subset {
 } vt_subset;
 /* Reads how many pictures and classes the data has. */
 vitcl_status vt_subset_look(vt_experiment *e);
-/* A folder in the output with so many training and test pictures, as many of
- * each class as possible; made if it is not there. */
+/* A folder in the output with so many training and test pictures of the run's
+ * task or classes, as many of each class as possible; made if it is not there.
+ */
 vitcl_status vt_subset_make(vt_subset *out, const vt_experiment *e,
-                            uint32_t pictures, uint32_t tests);
-/* The same of some classes. */
-vitcl_status vt_subset_make_part(vt_subset *out, const vt_experiment *e,
-                                 vt_class_part of, uint32_t pictures,
-                                 uint32_t tests);
+                            const vt_run *run, uint32_t pictures,
+                            uint32_t tests);
 
 /* ---- process.c ---- */
 

@@ -13,6 +13,7 @@
     X(scaling)                                                                 \
     X(masked)                                                                  \
     X(transfer)                                                                \
+    X(inductive_bias)                                                          \
     X(few_shot)                                                                \
     X(optimizer)                                                               \
     X(shape)                                                                   \

@@ -34,6 +34,14 @@ typedef enum {
     VT_CLASSES_REST
 } vt_class_part;
 
+/* A task whose pictures are drawn here, in place of the data's. */
+typedef struct vt_made {
+    const char *name; /* of its folder */
+    /* Fills an empty folder; counts are rounded up to whole groups. */
+    vitcl_status (*write)(const char *folder, uint32_t pictures,
+                          uint32_t tests);
+} vt_made;
+
 /* One training. Members that are 0 or "" have the value of the comment. */
 typedef struct vt_run vt_run;
 struct vt_run {
@@ -60,7 +68,7 @@ struct vt_run {
     uint32_t batch;        /* 0: 64 */
     uint32_t size;         /* pixels; 0: the config's */
     uint32_t state;        /* the random state: the number of the try */
-    bool arranged;         /* on pictures of the arrangement task instead */
+    const vt_made *made;   /* NULL, or the task that it learns instead */
     vt_score score;
     uint32_t shots[VT_SHOTS]; /* few-shot tests of its features; 0: none */
 
@@ -117,6 +125,7 @@ struct vt_study {
     const char *x, *y; /* axes of the figure, and heads of the table */
     const char *note;  /* how the paper did it, for the report */
     bool model;        /* takes a checkpoint: -m */
+    bool drawn;        /* all runs have made tasks: no --data */
 };
 /* NULL: past the end. */
 const vt_study *vt_study_at(size_t index);

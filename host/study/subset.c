@@ -325,12 +325,23 @@ static void say_left(const vt_experiment *e, const vt_dataset *d)
         e->options.say(e->options.context, vt_dataset_remark(d));
 }
 
+/* As many as anybody trains with. */
+static vitcl_status look_at_drawn(vt_experiment *e)
+{
+    e->classes = 4, e->all_pictures = 50000, e->all_tests = 10000;
+    e->side = SIDE, e->own_tests = true;
+    snprintf(e->kind, sizeof e->kind, "drawn");
+    return VITCL_OK;
+}
+
 vitcl_status vt_subset_look(vt_experiment *e)
 {
     vitcl_status st = VITCL_OK;
     part train = {0}, test = {0};
     vt_picture picture = {0};
 
+    if (e->study->drawn)
+        return look_at_drawn(e);
     VT_TRY(open_both(&train, &test, &e->own_tests, e));
     say_left(e, train.d);
     if (e->own_tests)
@@ -369,44 +380,50 @@ done:
     return st;
 }
 
-vitcl_status vt_subset_make(vt_subset *out, const vt_experiment *e,
-                            uint32_t pictures, uint32_t tests)
+/* Fills a new folder. */
+static vitcl_status fill(const char *folder, const vt_experiment *e,
+                         vt_class_part of, uint32_t pictures, uint32_t tests)
 {
-    return vt_subset_make_part(out, e, VT_CLASSES_ALL, pictures, tests);
-}
-
-vitcl_status vt_subset_make_part(vt_subset *out, const vt_experiment *e,
-                                 vt_class_part of, uint32_t pictures,
-                                 uint32_t tests)
-{
-    static const char *const names[] = {"", "-first", "-rest"};
-    vitcl_status st = VITCL_OK;
+    vitcl_status st;
     part train = {0}, test = {0};
-    char whole[VT_STUDY_PATH];
     bool own;
 
-    *out = (vt_subset){.pictures = pictures, .tests = tests};
-    VT_TRY(vt_study_path(out->path, e, "data"));
-    VT_TRY(vt_study_folder(out->path));
-    VT_TRY(vt_study_path(out->path, e, "data/%u-%u%s", pictures, tests,
-                         names[of]));
-    VT_TRY(vt_study_path(whole, e, "data/%u-%u%s.whole", pictures, tests,
-                         names[of]));
-    if (!vt_path_exists(whole)) {
-        VT_TRY(vt_study_folder(out->path));
-        VT_TRY(open_both(&train, &test, &own, e));
-        VT_TRY(choose(&train, pictures, own ? ALL : ALL_BUT_A_FIFTH,
-                      span_of(e, train.d, of)));
-        VT_TRY(
-            choose(&test, tests, own ? ALL : A_FIFTH, span_of(e, test.d, of)));
-        VT_TRY(write_parts(&train, &test, out->path));
-        VT_TRY(vt_study_write(whole, ""));
-    }
-    if (strcmp(e->kind, "table") == 0)
-        VT_TRY(vt_study_path(out->path, e, "data/%u-%u%s/" TABLE, pictures,
-                             tests, names[of]));
+    VT_TRY(open_both(&train, &test, &own, e));
+    VT_TRY(choose(&train, pictures, own ? ALL : ALL_BUT_A_FIFTH,
+                  span_of(e, train.d, of)));
+    VT_TRY(choose(&test, tests, own ? ALL : A_FIFTH, span_of(e, test.d, of)));
+    VT_TRY(write_parts(&train, &test, folder));
 done:
     close_part(&train);
     close_part(&test);
+    return st;
+}
+
+vitcl_status vt_subset_make(vt_subset *out, const vt_experiment *e,
+                            const vt_run *run, uint32_t pictures,
+                            uint32_t tests)
+{
+    static const char *const parts[] = {"", "-first", "-rest"};
+    vitcl_status st = VITCL_OK;
+    char name[VT_RUN_NAME], whole[VT_STUDY_PATH];
+
+    *out = (vt_subset){.pictures = pictures, .tests = tests};
+    snprintf(name, sizeof name, "%s%s%u-%u%s", run->made ? run->made->name : "",
+             run->made ? "-" : "", pictures, tests, parts[run->part]);
+    VT_TRY(vt_study_path(out->path, e, "data"));
+    VT_TRY(vt_study_folder(out->path));
+    VT_TRY(vt_study_path(out->path, e, "data/%s", name));
+    VT_TRY(vt_study_path(whole, e, "data/%s.whole", name));
+    if (!vt_path_exists(whole)) {
+        VT_TRY(vt_study_folder(out->path));
+        if (run->made)
+            VT_TRY(run->made->write(out->path, pictures, tests));
+        else
+            VT_TRY(fill(out->path, e, run->part, pictures, tests));
+        VT_TRY(vt_study_write(whole, ""));
+    }
+    if (!run->made && strcmp(e->kind, "table") == 0)
+        VT_TRY(vt_study_path(out->path, e, "data/%s/" TABLE, name));
+done:
     return st;
 }

@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "plot/figure.h"
-#include "study/arrangement.h"
 #include "study/private.h"
 
 #include <math.h>
@@ -301,40 +300,13 @@ done:
     return st;
 }
 
-/* A folder of the arrangement task, made if it is not there. */
-static vitcl_status make_arranged(vt_subset *out, const vt_experiment *e,
-                                  uint32_t pictures)
-{
-    vitcl_status st;
-    char whole[VT_STUDY_PATH];
-
-    *out = (vt_subset){.pictures = pictures, .tests = e->tests};
-    VT_TRY(vt_study_path(out->path, e, "data"));
-    VT_TRY(vt_study_folder(out->path));
-    VT_TRY(
-        vt_study_path(out->path, e, "data/quarters-%u-%u", pictures, e->tests));
-    VT_TRY(vt_study_path(whole, e, "data/quarters-%u-%u.whole", pictures,
-                         e->tests));
-    if (vt_path_exists(whole))
-        goto done;
-    VT_TRY(vt_study_folder(out->path));
-    VT_TRY(vt_arrangement_write(out->path, pictures, e->tests));
-    VT_TRY(vt_study_write(whole, ""));
-done:
-    return st;
-}
-
 vitcl_status vt_run_job_begin(vt_run_job *j, vt_experiment *e,
                               const vt_run *run)
 {
     vitcl_status st;
 
     *j = (vt_run_job){.run = run, .began = vt_now_ms()};
-    if (run->arranged)
-        VT_TRY(make_arranged(&j->data, e, run->pictures));
-    else
-        VT_TRY(vt_subset_make_part(&j->data, e, run->part, run->pictures,
-                                   e->tests));
+    VT_TRY(vt_subset_make(&j->data, e, run, run->pictures, e->tests));
     VT_TRY(start_stage(j, e));
 done:
     return st;

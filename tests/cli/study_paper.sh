@@ -1,5 +1,5 @@
-# study_paper.sh - studies whose runs differ in more than a learning rate: a task
-# of arrangements, subsets of the data, pre-training.
+# study_paper.sh - studies whose runs differ in more than a learning rate: drawn
+# tasks, subsets of the data, pre-training.
 ! sanitized || skip 'trains too long under AddressSanitizer'
 cifar 40
 
@@ -38,3 +38,11 @@ grep -q 'none is at chance' positions/verdict.txt || fail 'the verdict is anothe
 grep -q 'With one try of each arm' positions/verdict.txt || fail 'one try is taken for more'
 [ "$(stat -c %s positions/data/quarters-*-20/test_batch.bin)" = $((20 * 3073)) ] ||
     fail 'the arranged test pictures are not twenty'
+
+# ---- pictures that are drawn: no data is needed, and none is taken
+run 0 study inductive-bias --pictures 40 --epochs 2 --test-pictures 8 --tries 1 -o bias --dry-run
+out_has '^apart-resnet-lr-0.001 +40 +2 '
+out_has '^shift-vit-1d-1 +40 +2 '
+out_has '^18 runs'
+run 2 study inductive-bias --data data -o bias
+err_has 'draws its pictures: it has no --data'
