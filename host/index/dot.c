@@ -9,6 +9,11 @@
 
 #include <math.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <immintrin.h>
+#include <stdatomic.h>
+#endif
 
 typedef float lanes __attribute__((vector_size(32), aligned(4), may_alias));
 typedef uint32_t bits __attribute__((vector_size(32)));
@@ -139,9 +144,69 @@ widen_avx2(float *out, const uint16_t *h, size_t n)
     widen(out, h, n);
 }
 
+#define F16C __attribute__((target("avx2,fma,f16c")))
+
+F16C INLINE lanes eight(const uint16_t *h)
+{
+    return (lanes)_mm256_cvtph_ps(_mm_loadu_si128((const void *)h));
+}
+
+/* dots() of numbers in 16 bits, which are in no other memory. Infinity stays
+ * one. */
+F16C static void dots_f16c(float *square, float *product, const uint16_t *h,
+                           const float *b, size_t n)
+{
+    lanes s[4] = {{0}}, p[4] = {{0}};
+    size_t i = 0;
+
+    for (; i + BLOCK <= n; i += BLOCK)
+        for (int j = 0; j < 4; j++) {
+            const lanes x = eight(h + i + j * LANES);
+
+            s[j] += x * x;
+            p[j] += x * *(const lanes *)(const void *)(b + i + j * LANES);
+        }
+    for (; i < n; i += LANES) {
+        uint16_t last[LANES] = {0};
+        lanes x, y;
+
+        memcpy(last, h + i, (n - i < LANES ? n - i : LANES) * sizeof *h);
+        x = eight(last);
+        rest(&y, b + i, n - i);
+        s[0] += x * x;
+        p[0] += x * y;
+    }
+    *square = total(s), *product = total(p);
+}
+
 static int has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+/* Not every compiler's __builtin_cpu_supports() knows it, and cpuid is slow in
+ * a virtual machine. */
+static bool has_f16c(void)
+{
+    static atomic_int known; /* 1: no, 2: yes */
+    int k = atomic_load_explicit(&known, memory_order_relaxed);
+    unsigned a, b, c, d;
+
+    if (!k) {
+        k = __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C ? 2 : 1;
+        atomic_store_explicit(&known, k, memory_order_relaxed);
+    }
+    return k == 2;
+}
+
+/* Whether *square and *product are computed. */
+static bool both_f16(float *square, float *product, const uint16_t *f16,
+                     const float *b, size_t n)
+{
+    if (!has_avx2() || !has_f16c())
+        return false;
+    dots_f16c(square, product, f16, b, n);
+    return true;
 }
 
 float vt_dot(const float *a, const float *b, size_t n)
@@ -175,14 +240,26 @@ void vt_widen(float *out, const uint16_t *f16, size_t n)
 {
     widen(out, f16, n);
 }
+
+static bool both_f16(float *square, float *product, const uint16_t *f16,
+                     const float *b, size_t n)
+{
+    (void)square, (void)product, (void)f16, (void)b, (void)n;
+    return false;
+}
 #endif
+
+static bool fits(float squares) /* false for NaN */
+{
+    return squares >= SQUARES_MIN && squares <= SQUARES_MAX;
+}
 
 float vt_cosine(float *length, float *v, const float *unit, size_t n)
 {
     float squares, product;
 
     both(&squares, &product, v, unit, n);
-    if (squares >= SQUARES_MIN && squares <= SQUARES_MAX) {
+    if (fits(squares)) {
         *length = sqrtf(squares);
         return product / *length;
     }
@@ -190,12 +267,25 @@ float vt_cosine(float *length, float *v, const float *unit, size_t n)
     return vt_dot(v, unit, n) / *length;
 }
 
+float vt_cosine_f16(float *length, float *wide, const uint16_t *f16,
+                    const float *unit, size_t n)
+{
+    float squares, product;
+
+    if (both_f16(&squares, &product, f16, unit, n) && fits(squares)) {
+        *length = sqrtf(squares);
+        return product / *length;
+    }
+    vt_widen(wide, f16, n);
+    return vt_cosine(length, wide, unit, n);
+}
+
 float vt_length(float *v, size_t n)
 {
     float squares = vt_dot(v, v, n), largest = 0;
     int exponent;
 
-    if (squares >= SQUARES_MIN && squares <= SQUARES_MAX)
+    if (fits(squares))
         return sqrtf(squares);
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(v[i]))

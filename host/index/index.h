@@ -101,8 +101,9 @@ vt_stamp vt_index_stamp(const vt_index *x, uint64_t row);
  * are stored as f16. May be called by several threads. */
 vitcl_status vt_index_rows(float *out, uint16_t *scratch, const vt_index *x,
                            uint64_t first, uint64_t n);
-/* A row's bytes, as they are stored. */
-vitcl_status vt_index_stored(void *out, const vt_index *x, uint64_t row);
+/* The same rows' bytes, as they are stored. */
+vitcl_status vt_index_stored(void *out, const vt_index *x, uint64_t first,
+                             uint64_t n);
 /* Before vt_index_find(). */
 vitcl_status vt_index_sort(vt_index *x);
 /* The last row with this path; vt_index_count(): none. */
@@ -175,6 +176,9 @@ float vt_length(float *v, size_t n);
 /* The cosine of v and a vector of length 1, and the length of v as
  * vt_length() has it; 0: there is no cosine. */
 float vt_cosine(float *length, float *v, const float *unit, size_t n);
+/* The same, bit by bit, of a vector in 16 bits. wide: room for it as f32. */
+float vt_cosine_f16(float *length, float *wide, const uint16_t *f16,
+                    const float *unit, size_t n);
 void vt_widen(float *out, const uint16_t *f16, size_t n); /* infinity: NaN */
 
 #endif

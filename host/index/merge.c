@@ -37,7 +37,7 @@ static vitcl_status add_row(vt_vectors *to, void *bytes, const vt_index *x,
                               .stored = bytes};
     vitcl_status st;
 
-    VT_TRY(vt_index_stored(bytes, x, row));
+    VT_TRY(vt_index_stored(bytes, x, row, 1));
     VT_TRY(vt_vectors_add(to, &r));
 done:
     return st;

@@ -92,6 +92,15 @@ static int best_first(const void *a, const void *b)
 
 /* ---- threads ---- */
 
+static void take(worker *w, uint32_t q, uint64_t row, float cosine)
+{
+    const search *s = w->s;
+
+    if (cosine >= s->least) /* false for NaN */
+        offer(w->heap + (size_t)q * s->k, &w->found[q], s->k,
+              (vt_hit){.row = row, .cosine = cosine});
+}
+
 static void look_at(worker *w, uint64_t row, float *v)
 {
     const search *s = w->s;
@@ -101,10 +110,37 @@ static void look_at(worker *w, uint64_t row, float *v)
         if (q > 0)
             cosine =
                 vt_dot(v, s->queries + (size_t)q * s->width, s->width) / length;
-        if (cosine >= s->least) /* false for NaN */
-            offer(w->heap + (size_t)q * s->k, &w->found[q], s->k,
-                  (vt_hit){.row = row, .cosine = cosine});
+        take(w, q, row, cosine);
     }
+}
+
+/* With one query, numbers in 16 bits are read once, and not written as f32. */
+static void look_at_f16(worker *w, uint64_t row, const uint16_t *v)
+{
+    const search *s = w->s;
+    float length;
+    const float cosine =
+        vt_cosine_f16(&length, w->rows, v, s->queries, s->width);
+
+    if (length > 0)
+        take(w, 0, row, cosine);
+}
+
+static vitcl_status look_at_all(worker *w, uint64_t at, uint64_t n)
+{
+    const search *s = w->s;
+    const bool narrow = w->narrow && s->n == 1;
+    vitcl_status st;
+
+    VT_TRY(narrow ? vt_index_stored(w->narrow, s->x, at, n)
+                  : vt_index_rows(w->rows, w->narrow, s->x, at, n));
+    for (uint64_t i = 0; i < n; i++)
+        if (narrow)
+            look_at_f16(w, at + i, w->narrow + (size_t)i * s->width);
+        else
+            look_at(w, at + i, w->rows + (size_t)i * s->width);
+done:
+    return st;
 }
 
 static vitcl_status work(worker *w)
@@ -114,13 +150,8 @@ static vitcl_status work(worker *w)
     vitcl_status st = VITCL_OK;
     uint64_t at;
 
-    while ((at = atomic_fetch_add(&s->next, s->piece)) < rows) {
-        const uint64_t n = VT_MIN(s->piece, rows - at);
-
-        VT_TRY(vt_index_rows(w->rows, w->narrow, s->x, at, n));
-        for (uint64_t i = 0; i < n; i++)
-            look_at(w, at + i, w->rows + (size_t)i * s->width);
-    }
+    while ((at = atomic_fetch_add(&s->next, s->piece)) < rows)
+        VT_TRY(look_at_all(w, at, VT_MIN(s->piece, rows - at)));
 done:
     return st;
 }

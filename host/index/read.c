@@ -309,30 +309,28 @@ vt_stamp vt_index_stamp(const vt_index *x, uint64_t row)
     return x->stamp[row];
 }
 
-vitcl_status vt_index_rows(float *out, uint16_t *scratch, const vt_index *x,
-                           uint64_t first, uint64_t n)
+vitcl_status vt_index_stored(void *out, const vt_index *x, uint64_t first,
+                             uint64_t n)
 {
     const size_t row = x->count * (x->half ? 2 : 4);
-    void *bytes = x->half ? (void *)scratch : (void *)out;
     vitcl_status st;
 
-    VT_TRY(vt_tensor_bytes(bytes, x->features, (size_t)first * row,
+    VT_TRY(vt_tensor_bytes(out, x->features, (size_t)first * row,
                            (size_t)n * row));
-    VT_TRY(vt_sums_rows(&x->sums, bytes, first, n));
-    if (x->half)
-        vt_widen(out, scratch, (size_t)n * x->count);
+    VT_TRY(vt_sums_rows(&x->sums, out, first, n));
 done:
     return st;
 }
 
-vitcl_status vt_index_stored(void *out, const vt_index *x, uint64_t row)
+vitcl_status vt_index_rows(float *out, uint16_t *scratch, const vt_index *x,
+                           uint64_t first, uint64_t n)
 {
-    const size_t size = x->count * (x->half ? 2 : 4);
-
     vitcl_status st;
 
-    VT_TRY(vt_tensor_bytes(out, x->features, (size_t)row * size, size));
-    VT_TRY(vt_sums_rows(&x->sums, out, row, 1));
+    VT_TRY(
+        vt_index_stored(x->half ? (void *)scratch : (void *)out, x, first, n));
+    if (x->half)
+        vt_widen(out, scratch, (size_t)n * x->count);
 done:
     return st;
 }

@@ -206,6 +206,33 @@ Test(index, a_cosine_in_one_pass)
     }
 }
 
+/* The same bits as those of the numbers that are widened before. */
+Test(index, a_cosine_of_16_bits)
+{
+    enum { WIDTH = 301 };
+    static const float scale[] = {1, 1e-4f, 1e-7f, 0, 3e4f, INFINITY, NAN};
+    float a[WIDTH], b[WIDTH], wide[WIDTH], length, of_wide;
+    uint16_t h[WIDTH];
+    vt_rng r = {7};
+
+    for (size_t k = 0; k < sizeof scale / sizeof *scale; k++)
+        for (size_t n = 1; n <= WIDTH; n++) {
+            vt_rng_fill(&r, a, n, 1, 0);
+            vt_rng_fill(&r, b, n, 1, 0);
+            a[n / 2] *= scale[k]; /* subnormal, zero, too large for f16 */
+            for (size_t i = 0; i < n; i++)
+                h[i] = vt_f32_to_f16(a[i]);
+            const float cosine = vt_cosine_f16(&length, wide, h, b, n);
+
+            vt_widen(a, h, n);
+            const float want = vt_cosine(&of_wide, a, b, n);
+
+            cr_expect_eq(length, of_wide, "%zu numbers, %g", n, scale[k]);
+            if (length > 0)
+                cr_expect_eq(cosine, want, "%zu numbers, %g", n, scale[k]);
+        }
+}
+
 /* The squares of such numbers are infinite or zero in f32. */
 Test(index, finds_long_and_short_vectors)
 {
