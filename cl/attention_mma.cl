@@ -20,6 +20,7 @@
  *           D, a multiple of 8; BIAS LINES QT KVT YT as in attention.cl; WM,
  *           FQ; KEYS, a multiple of 16 or, on AMD, of 32. q and kv are of TYPE
  *           or both f32, and rows of theirs begin at multiples of 16 bytes.
+ *           WIDE_Y: so do those of out, which is of TYPE.
  * Numerics  q and kv of f32 are rounded to TYPE. Sums are f32, in an order that
  *           depends on D, T, KEYS and KIND alone. p is rounded to 16 bits, but
  *           not in the sum by which out is divided. With q and kv of f32 it is
@@ -94,6 +95,33 @@
 #define POWER(x, m, n) EXP2(((x)-top[m][n]) * FACTOR)
 #else
 #define POWER(x, m, n) EXP2(fma(x, FACTOR, -base[n]))
+#endif
+
+/* Of row n of fragment m. Four lanes have two neighbours each of every eight
+ * numbers: they exchange those of four times eight, and store 16 bytes each. */
+#if NVIDIA_MMA && defined(WIDE_Y)
+#define FOURS (SUMS / (4 * CW))
+#define STORE_FOURS(m, n, row)                                                 \
+    EACH_FRAGMENT(j, FOURS)                                                    \
+    {                                                                          \
+        float w[4];                                                            \
+                                                                               \
+        EACH(r, 4) {                                                           \
+            const int e = (j * 4 + r) * CW + 2 * (n);                          \
+                                                                               \
+            w[r] =                                                             \
+                as_float(pair(o[m][e] * all[m][n], o[m][e + 1] * all[m][n]));  \
+        }                                                                      \
+        TURN4(w);                                                              \
+        if ((row) < Tq)                                                        \
+            *(global uint4 *)(out + VT_OUT_AT(b, row) + h * D +                \
+                              (j * 4 + lane % 4) * NI) =                       \
+                (uint4)(as_uint(w[0]), as_uint(w[1]), as_uint(w[2]),           \
+                        as_uint(w[3]));                                        \
+    }
+#else
+#define FOURS 0
+#define STORE_FOURS(m, n, row)
 #endif
 
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
@@ -181,9 +209,10 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
 
             ALL_LANES(all[m][n], VT_PLUS);
             all[m][n] = 1.0f / all[m][n];
+            STORE_FOURS(m, n, row)
             if (row < Tq)
                 EACH(e, SUMS)
-                    if (OWN(e) == n && IN_HEAD(e))
+                    if (e >= FOURS * 4 * CW && OWN(e) == n && IN_HEAD(e))
                         VT_STORE(YT, out,
                                  VT_OUT_AT(b, row) + h * D + SCORE_KEY(e),
                                  o[m][e] * all[m][n]);

@@ -30,7 +30,9 @@
  *           whose factors are in local memory; SHOW_COPIES, before the barrier
  *           that comes before it.
  * Lanes     FROM_LANE(v, mask): v of lane ^ mask; on NVIDIA mask is 1 or 2, on
- *           AMD half of the lanes. Intel has none.
+ *           AMD half of the lanes. Intel has none. NVIDIA: TURN4(t), of four
+ *           numbers and four lanes, lane % 4: number i becomes lane i's number
+ *           lane % 4.
  * Numbers   pair(a, b): a word of two halves, rounded to nearest even; there
  *           are shorter ones where less can come. LOWER_HALVES, UPPER_HALVES:
  *           of two words the halves of one.
@@ -602,5 +604,24 @@ static inline uint pair_of_terms(float a, float b)
 }
 #else
 #define pair_of_terms(a, b) pair(a, b)
+#endif
+
+#if NVIDIA_MMA
+/* ---- turning results: each of 4 lanes has 1 of 4 fragments then ---- */
+
+/* A lane with the mask's bit gives p for the other's q; the other, q. */
+#define EXCHANGE(p, q, mask)                                                   \
+    do {                                                                       \
+        const bool up = lane & (mask);                                         \
+        const float got = FROM_LANE(up ? p : q, mask);                         \
+                                                                               \
+        p = up ? got : p;                                                      \
+        q = up ? q : got;                                                      \
+    } while (0)
+#define TURN4(t)                                                               \
+    EXCHANGE((t)[0], (t)[1], 1);                                               \
+    EXCHANGE((t)[2], (t)[3], 1);                                               \
+    EXCHANGE((t)[0], (t)[2], 2);                                               \
+    EXCHANGE((t)[1], (t)[3], 2)
 #endif
 #endif

@@ -571,20 +571,6 @@ store8(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
 #else
 #define SUM_BITS
 #endif
-/* A lane with the mask's bit gives p for the other's q; the other, q. */
-#define EXCHANGE(p, q, mask)                                                   \
-    do {                                                                       \
-        const bool up = lane & (mask);                                         \
-        const float got = FROM_LANE(up ? p : q, mask);                         \
-                                                                               \
-        p = up ? got : p;                                                      \
-        q = up ? q : got;                                                      \
-    } while (0)
-#define TURN4(t)                                                               \
-    EXCHANGE((t)[0], (t)[1], 1);                                               \
-    EXCHANGE((t)[2], (t)[3], 1);                                               \
-    EXCHANGE((t)[0], (t)[2], 2);                                               \
-    EXCHANGE((t)[1], (t)[3], 2)
 #define STORE_TILE                                                             \
     EACH_FRAGMENT(i, FM)                                                       \
     EACH_FRAGMENT(e, CW / 2)                                                   \

@@ -411,6 +411,11 @@ typedef struct {
                       it, and multiplications are those of training, whose
                       results may differ in the last bits. VITCL_EUNSUPPORTED: a
                       model without classes, or that cannot be trained */
+    int reserved;  /* 0 */
+    int any_batch; /* a picture's answer has the same bits in sessions of any
+                      batch. Without it not in f16 and bf16 on NVIDIA's sm_90,
+                      where large batches are multiplied by other instructions,
+                      which are faster; everywhere else it changes nothing */
 } vitcl_session_options;
 
 /* Plans a model for batches of pictures of one size, and allocates all device

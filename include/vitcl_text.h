@@ -24,6 +24,7 @@ typedef struct {
     vitcl_precision precision;
     int lower_case; /* texts become lower case first, as SigLIP 2 was trained;
                        otherwise only if the checkpoint's tokenizer does it */
+    int any_batch;  /* as in vitcl_session_options */
 } vitcl_text_options;
 
 /* Loads the text tower of the checkpoint at `path` with its tokenizer, and

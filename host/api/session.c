@@ -159,6 +159,7 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
                                .watcher = o->watcher ? watch : NULL,
                                .watcher_context = s,
                                .once = o->once != 0,
+                               .any_batch = o->any_batch != 0,
                                .progress = o->progress,
                                .progress_context = o->progress_context,
                                .profile = o->profile != 0};

@@ -43,7 +43,8 @@ static vitcl_status write_plan(vt_text_plan *x, const vitcl_text *t)
     const vt_plan_options options = {.dev = t->dev,
                                      .store = t->store,
                                      .gemm = t->gemm,
-                                     .precision = t->precision};
+                                     .precision = t->precision,
+                                     .any_batch = t->any_batch};
     const int batch = (int)t->batch;
     vitcl_status st = VITCL_OK;
     vt_plan *p = NULL;
@@ -164,6 +165,7 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
     open_tokenizer(t, path, o.lower_case != 0);
     if (o.gemm)
         VT_TRY(vt_strdup(&t->gemm, o.gemm));
+    t->any_batch = o.any_batch != 0;
     t->precision = o.precision;
     if (o.precision == VITCL_HALF)
         VT_TRY(vt_half_choose(&t->precision, t->dev, t->gemm));

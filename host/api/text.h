@@ -25,6 +25,7 @@ struct vitcl_text {
     vt_text_plan plans[VT_TEXT_PLANS]; /* the last: the whole context */
     char *gemm;
     vitcl_precision precision;
+    bool any_batch;
     uint32_t batch;
     size_t context, width, features;
     vt_tokenizer *tokenizer;       /* NULL: */

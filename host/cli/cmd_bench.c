@@ -33,6 +33,7 @@ static const opt options[] = {
      offsetof(bench, batches)},
     OPT_SIDES(bench),
     OPT_RUN(bench),
+    OPT_ANY_BATCH(bench),
     {0, "seconds", OPT_REAL, "S", "measure for about this long (default 3)",
      offsetof(bench, seconds)},
     {0, "plot", OPT_FILE, "FILE.png|FILE.svg",

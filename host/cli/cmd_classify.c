@@ -40,6 +40,7 @@ static const opt options[] = {
     OPT_SIDES(classify),
     OPT_PIXELS(classify),
     OPT_RUN(classify),
+    OPT_ANY_BATCH(classify),
     {'o', "output", OPT_FILE, "FILE.jsonl",
      "write JSON lines to a file; with --shard, {shard} in its name is "
      "00002-of-00007",

@@ -50,6 +50,7 @@ static const opt options[] = {
     OPT_SIDES(embed),
     OPT_PIXELS(embed),
     OPT_RUN(embed),
+    OPT_ANY_BATCH(embed),
     OPT_PICTURES(embed),
     OPT_SHARD(embed),
     OPT_TAR(embed),

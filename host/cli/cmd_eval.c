@@ -49,6 +49,7 @@ static const opt options[] = {
     OPT_SIDES(eval),
     OPT_PIXELS(eval),
     OPT_RUN(eval),
+    OPT_ANY_BATCH(eval),
     OPT_DONE};
 
 typedef struct work {

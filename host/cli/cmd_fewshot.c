@@ -39,6 +39,7 @@ static const opt options[] = {
     OPT_SIDES(fewshot),
     OPT_PIXELS(fewshot),
     OPT_RUN(fewshot),
+    OPT_ANY_BATCH(fewshot),
     OPT_DONE};
 
 enum { SHOTS_MAX = 16 };

@@ -27,6 +27,7 @@ static const opt options[] = {
     OPT_BATCH(forward, "pictures at a time (default: all, at most 32)"),
     OPT_SIDES(forward),
     OPT_RUN(forward),
+    OPT_ANY_BATCH(forward),
     OPT_DONE};
 
 typedef struct work {

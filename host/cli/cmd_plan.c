@@ -22,6 +22,7 @@ static const opt options[] = {
     OPT_BATCH(plan, "pictures at a time (default 1)"),
     OPT_SIDES(plan),
     OPT_RUN(plan),
+    OPT_ANY_BATCH(plan),
     {0, "keep", OPT_LIST, "PATTERN",
      "keep tensors whose names match, such as 'attention.*'",
      offsetof(plan, keep)},

@@ -42,6 +42,7 @@ static const opt options[] = {
     OPT_BATCH(find, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
                     "fewer for few)"),
     OPT_RUN(find),
+    OPT_ANY_BATCH(find),
     OPT_PICTURES(find),
     OPT_DONE};
 

@@ -6,7 +6,8 @@
  * A(m,k) is A[m*lda + k], or A[k*lda + m] with trans_a. B(n,k) is B[n*ldb + k]
  * (as torch's Linear stores weights), or B[k*ldb + n] with trans_b. The order
  * of summation over k depends on K, N and the device, never on the batch, and
- * on M only with trans_a.
+ * on M only with trans_a; but in 16 bits, without any_batch, a device may have
+ * another instruction for many rows.
  * residual has C's stride ldc and may be C itself; with `times` it is a factor.
  * batch > 1 (never with trans_a): M rows each, A and C advance by M * lda and
  * M * ldc; B is shared. It only says where pictures begin; the result is the
@@ -41,12 +42,13 @@ typedef struct vt_gemm_desc {
     bool bias, scale, residual;
     bool times; /* with residual: C = residual * scale * act(..) */
     vt_act act;
-    bool b_packed; /* b comes from vt_product_pack(): constant weights */
-    vt_dtype type; /* of the multiplication: f32, f16, bf16, i8 */
-    vt_dtype a;    /* how A is stored: f32, f16, bf16, i8: vt_int_rows; B
+    bool any_batch; /* the same bits for any number of rows */
+    bool b_packed;  /* b comes from vt_product_pack(): constant weights */
+    vt_dtype type;  /* of the multiplication: f32, f16, bf16, i8 */
+    vt_dtype a;     /* how A is stored: f32, f16, bf16, i8: vt_int_rows; B
                     * unpacked is f32 */
-    vt_dtype out;  /* how C is stored: f32, f16, bf16 */
-    vt_dtype res;  /* how the residual is stored: f32, f16, bf16 */
+    vt_dtype out;   /* how C is stored: f32, f16, bf16 */
+    vt_dtype res;   /* how the residual is stored: f32, f16, bf16 */
     vt_class device_class;
 } vt_gemm_desc;
 

@@ -431,7 +431,7 @@ static vitcl_status peak(vt_kernel **out, double *flops, vt_dev *dev,
     if (t->unit.emulated || k->lanes >= PEAK_ITEMS ||
         vt_dev_group_max(dev) < PEAK_ITEMS)
         return VITCL_OK;
-    *flops = 2.0 * FM * FN * k->rows * k->columns * words / k->lanes *
+    *flops = 2.0 * (FM * FN) * k->rows * k->columns * words / k->lanes *
              deep(t->unit.kind, t->d.type);
     if (t->unit.groups)
         *flops = 2.0 * 64 * wide(k, k->groups) * 16 * words / 128;

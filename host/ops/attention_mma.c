@@ -70,6 +70,18 @@ bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
            vt_dev_info(dev)->local_bytes >= h.local_bytes;
 }
 
+/* Are 16 bytes of a row stored at once? With other heads sm_80 could hold fewer
+ * work-groups, or would spill. */
+static bool wide_rows(vt_plan *p, const vt_step *s, vt_mma_choice c, int D)
+{
+    const vt_val y = s->out[OUT_Y];
+    vt_buf *b;
+
+    return vt_mma_nvidia(c.kind) && D >= 48 && D <= 80 && !full(p, s) &&
+           vt_value_of(p, y)->dtype == type_of(p, s) &&
+           vt_bind(&b, p, y) == VITCL_OK && vt_buf_aligned(b, 16);
+}
+
 vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
                               const vt_attention_sizes *z)
 {
@@ -83,8 +95,9 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
 
     vt_attention_define(more, p, s, z);
     vt_mma_heads_define(common, sizeof common, &h, c, type_of(p, s), z->D);
-    snprintf(defines, sizeof defines, "%s%s%s", common, more,
-             vt_op_stored(y, p, "YT", s->out[OUT_Y]));
+    snprintf(defines, sizeof defines, "%s%s%s%s", common, more,
+             vt_op_stored(y, p, "YT", s->out[OUT_Y]),
+             wide_rows(p, s, c, z->D) ? " -DWIDE_Y" : "");
     VT_TRY(vt_step_kernel(&k, p, s, "attention_mma", "attention_mma", defines));
     VT_TRY(vt_args(p, k, "v", s->out[OUT_Y]));
     VT_TRY(vt_attention_arguments(p, k, 1, s, z));

@@ -72,6 +72,7 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
         d.res = vt_value_of(p, s->in[IN_RESIDUAL])->dtype;
     d.act = (vt_act)s->i[I_ACT];
     d.b_packed = constant(p, w);
+    d.any_batch = vt_plan_settings(p)->any_batch;
     return d;
 }
 

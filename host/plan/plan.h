@@ -115,11 +115,12 @@ typedef struct vt_plan_options {
     vt_watcher watcher;
     void *watcher_context;
     bool profile;
-    bool backward; /* steps also write what only gradients need */
-    bool exact;    /* sums of convolutions in double where the device has it:
+    bool backward;  /* steps also write what only gradients need */
+    bool exact;     /* sums of convolutions in double where the device has it:
                     * to compare gradients with another library's */
-    bool train;    /* parameters change between runs: nothing is packed */
-    bool once;     /* for one run: no constant weight is packed */
+    bool train;     /* parameters change between runs: nothing is packed */
+    bool once;      /* for one run: no constant weight is packed */
+    bool any_batch; /* the same bits in plans of any batch (vt_gemm_desc) */
     const char *const *freeze; /* NULL-ended patterns of the names of
                                 * parameters that are not trained */
     vitcl_progress progress;   /* of vt_plan_finish(), or NULL */

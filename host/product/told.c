@@ -42,6 +42,19 @@ static void tell_parameters(vt_told *t, const vt_dev *dev, const vt_form *f)
     t->tuned = some && vt_params_for(dev, kind, rows ? type : VT_F32);
 }
 
+/* Whole numbers have the same bits by any instruction. */
+static vt_mma_choice unit_of(vt_dev *dev, const vt_gemm_desc *d)
+{
+    vt_mma_choice c =
+        d->b_packed ? vt_mma_ask(dev, d->type) : vt_mma_ask_training(dev);
+
+    if (d->any_batch && d->type != VT_I8) {
+        c.groups = false; /* VITCL_MMA may have set it */
+        return c;
+    }
+    return vt_mma_ask_groups(dev, c, d->type);
+}
+
 bool vt_product_tell(vt_told *t, vt_dev *dev, const vt_form *f,
                      const vt_gemm_desc *d)
 {
@@ -54,10 +67,7 @@ bool vt_product_tell(vt_told *t, vt_dev *dev, const vt_form *f,
     if (f->asks == VT_ASKS_DOT && d->type != VT_F32)
         t->dot = vt_dot_ask(dev, d->type);
     else if (f->asks == VT_ASKS_UNIT)
-        t->unit = vt_mma_ask_groups(dev,
-                                    d->b_packed ? vt_mma_ask(dev, d->type)
-                                                : vt_mma_ask_training(dev),
-                                    d->type);
+        t->unit = unit_of(dev, d);
     if (f->takes && !f->takes(dev, t))
         return false;
     tell_parameters(t, dev, f);

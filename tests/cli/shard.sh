@@ -49,6 +49,8 @@ run 1 classify "${c[@]}" pics --top 2 --shard 2/7 -o "p/part-{shard}.jsonl"
 err_has 'was written with other settings \(top=5 '
 VITCL_DOT=off run 1 classify "${c[@]}" pics --shard 2/7 -o "p/part-{shard}.jsonl"
 err_has 'was written with other settings \(top=5 .*gemm='
+run 1 classify "${c[@]}" pics --any-batch --shard 2/7 -o "p/part-{shard}.jsonl"
+err_has 'was written with other settings'
 cp p/part-00002-of-00007.jsonl.manifest manifest
 sed -i 's/"version":"[^"]*"/"version":"0.0.1"/' p/part-00002-of-00007.jsonl.manifest
 run 1 merge p

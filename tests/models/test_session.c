@@ -3,7 +3,7 @@
  * nothing else, sessions run in parallel threads, a run allocates nothing,
  * wrong arguments are errors. Tiny pictures on a preset keep it fast.
  */
-#include "base/status.h"
+#include "api/handles.h"
 #include "support/paths.h"
 #include "support/pictures.h"
 
@@ -130,6 +130,22 @@ Test(session, tells_what_is_compiled)
     vitcl_session_free(s);
     vitcl_model_free(m);
     vitcl_device_free(watched);
+}
+
+/* Of which a GPU's products are tested (test_gemm_mma.c). */
+Test(session, any_batch_reaches_the_plan)
+{
+    vitcl_session_options o = {
+        .size = sizeof o, .height = HEIGHT, .width = WIDTH};
+
+    for (int any = 0; any < 2; any++) {
+        vitcl_session *s = NULL;
+
+        o.any_batch = any;
+        need(vitcl_session_new(&s, model, &o));
+        cr_expect_eq(vt_plan_settings(s->plan)->any_batch, any != 0);
+        vitcl_session_free(s);
+    }
 }
 
 /* Without programs on disk: a kernel that depends on the batch is compiled.

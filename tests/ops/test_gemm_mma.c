@@ -481,6 +481,59 @@ Test(gemm_mma, parts)
             check_parts(tries[i].kind, tries[i].type);
 }
 
+/* In a plan of so many pictures, the result of the first one. */
+static void first_of(float *out, int batch, bool any_batch, const float *x,
+                     const float *w)
+{
+    enum { ROWS = 8, N = 16, K = 192 };
+    vt_product_state *g = vt_product_state_of(vt_test_device());
+    vt_fixture f;
+    vt_val in, y;
+
+    g->parts = PARTS, g->units = 2; /* of which one picture has a tile */
+    vt_fixture_open_as(&f, (vt_plan_options){.device_class = VT_CLASS_GPU,
+                                             .precision = VITCL_F16,
+                                             .gemm = "native",
+                                             .any_batch = any_batch});
+    in = vt_input(f.plan, "x", VT_F32, 3, (int[]){batch, ROWS, K});
+    y = vt_linear(
+        f.plan, in,
+        (vt_linear_args){.w = vt_fixture_param(&f, "w", 2, (int[]){N, K}, w),
+                         .b = VT_NONE,
+                         .scale = VT_NONE,
+                         .residual = VT_NONE});
+    vt_keep(f.plan, y);
+    OK(vt_plan_finish(f.plan));
+    OK(vt_plan_write(f.plan, in, x, (size_t)batch * ROWS * K * sizeof(float)));
+    OK(vt_plan_run(f.plan, 0));
+    OK(vt_plan_read(f.plan, y, out, (size_t)batch * ROWS * N));
+    vt_fixture_close(&f);
+    g->parts = g->units = 0;
+}
+
+/* wgmma adds all terms in turn, small tiles add them in parts: other bits,
+ * unless a plan is to have those of any batch. */
+Test(gemm_mma, any_batch)
+{
+    enum { BATCH = 16, EACH = 8 * 16 };
+    float *x = fractions(BATCH * 8 * 192, VT_F16);
+    float *w = fractions(16 * 192, VT_F16);
+    float one[EACH], many[BATCH * EACH];
+
+    if (!vt_test_tiny()) {
+        vt_test_emulate("wgmma");
+        first_of(one, 1, true, x, w);
+        first_of(many, BATCH, true, x, w);
+        cr_expect_eq(memcmp(one, many, sizeof one), 0, "asked for, and not so");
+        first_of(one, 1, false, x, w);
+        first_of(many, BATCH, false, x, w);
+        cr_expect_neq(memcmp(one, many, sizeof one), 0,
+                      "no wgmma: the test sees nothing");
+        unsetenv("VITCL_MMA");
+    }
+    free(x), free(w);
+}
+
 /* Whole numbers: no order of their sums changes a bit. */
 Test(gemm_mma, parts_of_int8)
 {

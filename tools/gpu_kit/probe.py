@@ -136,7 +136,7 @@ SMALL = LARGE if ANY else "-DKIND=1 -DWM=2 -DWN=4 -DFM=2 -DFN=2 "
 # depot; of ATTENTION 254 and 128. A depot or fewer mma.sync: the driver's compiler has not unrolled.
 FORMS = {"large": LARGE + HALF, "turn": TURN + "-DPART=8 -DRESIDUAL -DRST=bf16 " + HALF,
          "small": SMALL + "-DPART=8 -DSPLIT " + HALF, "int8": LARGE + "-DTYPE=3 -DACT=1 -DBIAS"}
-ATTENTION = "-DKIND=1 -DTYPE=1 -DD=64 -DWM=%d -DFQ=%d -DKEYS=64 -DQT=bf16 -DKVT=bf16 -DYT=bf16" % ((2, 1) if ANY else (4, 2))
+ATTENTION = "-DKIND=1 -DTYPE=1 -DD=64 -DWM=%d -DFQ=%d -DKEYS=64 -DQT=bf16 -DKVT=bf16 -DYT=bf16 -DWIDE_Y" % ((2, 1) if ANY else (4, 2))
 
 
 def seen(log):

@@ -363,8 +363,8 @@ def attention(d, size):
     return run, to, out, h.answer, 1e-5, h.work(2)
 
 
-def attention_units(word, wide, more="", cross=False, one=False, rows=None):
-    """`one`: a fragment of queries where there would be two. `rows`: as they are in memory, if not of the type."""
+def attention_units(word, wide, more="", cross=False, one=False, rows=None, result=None):
+    """`one`: a fragment of queries where there would be two. `rows`, `result`: as these are in memory, if not of the type."""
     def make(d, size):
         if d.kind == 2 and word == "bf16":
             return None
@@ -372,12 +372,16 @@ def attention_units(word, wide, more="", cross=False, one=False, rows=None):
         h.word = rows or word  # numbers are of `word` all the same
         fragments = 2 if d.kind == 1 and 64 <= wide <= 96 and "BIAS" not in more and not one and not rows else 1
         options, group, items = h.options(d, word, 64 if wide <= 64 and not rows else 32, fragments)
-        out = np.zeros((h.pictures, h.tq, h.heads * wide), np.float32)
+        to_word = result or rows or word
+        out = np.zeros((h.pictures, h.tq, h.heads * wide), {"f16": np.float16, "bf16": np.uint16, "f32": np.float32}[to_word])
         to, (q, kv, z) = outputs(d, out), h.buffers(d)
-        f = d.load("attention_mma", "attention_mma", options + ["-DQT=" + (rows or word), "-DKVT=" + (rows or word)])
+        f = d.load("attention_mma", "attention_mma", options + ["-DQT=" + (rows or word), "-DKVT=" + (rows or word), "-DYT=" + to_word] +
+                   ["-DWIDE_Y"] * (d.kind <= 2 and to_word == word))
         run = lambda i: d.launch(f, [to[i], q, kv, z] + h.sizes(), items(h.tq), (group, 1, 1))
-        # each probability is rounded once: at most that share of the largest value
-        return run, to, out, lambda: h.grid(h.answer()), 1e-5 + (2**-16 if rows else UNIT[word]) * np.abs(h.kv).max(), h.work(2)
+        # each probability is rounded once: at most that share of the largest value; and so is each result
+        least = 1e-5 + (2**-16 if rows else UNIT[word]) * np.abs(h.kv).max()
+        bound = (lambda y: least + UNIT[word] * np.abs(y)) if to_word == word else least
+        return run, to, out, lambda: h.grid(h.answer()), bound, h.work(2)
 
     return make
 
@@ -434,7 +438,7 @@ CASES = {
     "int8_stored": units("int8", "", True), "int8_groups_stored": units("int8", "groups", True), "int8_parts": units("int8", "parts"),
     "dot2": units("f16", "", False, DOT2), "dot2_parts": units("f16", "parts", False, DOT2), "int8_rows": int8_rows, "dx": input_gradient, "dw": weight_gradient(), "dw_parts": weight_gradient("parts"),
     "attention": attention, "attention_f16": attention_units("f16", 64),
-    "attention_f16_bias": attention_units("f16", 64, "-DBIAS=1", True), "attention_f16_40": attention_units("f16", 40),
+    "attention_f16_bias": attention_units("f16", 64, "-DBIAS=1", True), "attention_f16_40": attention_units("f16", 40, result="f32"),
     "attention_f16_72": attention_units("f16", 72, "", True), "attention_bf16_80": attention_units("bf16", 80),
     "attention_f16_96": attention_units("f16", 96),
     "attention_training": attention_units("bf16", 64, rows="f32"),

@@ -345,6 +345,7 @@ class Run:
             state[mask] = RUNS
             others = pcs[(able | (state == IN_WARP)) & (pcs > pc)]
             stop = int(others.min()) if others.size else end
+            alone = not others.size and not (state == IN_WARP).any()  # those may wait at any place
             everyone = bool(mask.all())
             where, lanes = True if everyone else mask, np.flatnonzero(mask)
             while pc < stop:
@@ -380,14 +381,14 @@ class Run:
                     self.fail("no such label")
                 if taken is True:
                     pc = goal
-                    if pc < stop and stop == end:  # nobody else to look after
+                    if pc < stop and alone:  # nobody else to look after
                         continue
                     pcs[mask] = pc
                     break
                 pcs[mask] = np.where(taken[mask], goal, pc + 1)
                 if taken[mask].all() or not taken[mask].any():
                     pc = int(pcs[lanes[0]])
-                    if stop == end:
+                    if alone:
                         continue
                 break
             else:

@@ -20,9 +20,9 @@ void sharding_common(char *text, size_t room, const model_options *o)
                                         "VITCL_DEVICE_CLASS"};
     size_t n;
 
-    snprintf(text, room, " size=%ux%u precision=%s gemm=%s", o->size.height,
+    snprintf(text, room, " size=%ux%u precision=%s gemm=%s%s", o->size.height,
              o->size.width, o->precision ? o->precision : "f32",
-             o->gemm ? o->gemm : "auto");
+             o->gemm ? o->gemm : "auto", o->any_batch ? " any-batch" : "");
     n = strlen(text);
     if (o->pixels)
         snprintf(text + n, room - n, " pixels=%s", o->pixels);

@@ -95,7 +95,8 @@ vitcl_session_options session_options(const model_options *o)
                                    .width = o->size.width,
                                    .gemm = o->gemm,
                                    .precision = precision_of(o->precision),
-                                   .once = o->once};
+                                   .once = o->once,
+                                   .any_batch = o->any_batch};
 }
 
 static vitcl_status load(vitcl_model **model, vitcl_device *device,

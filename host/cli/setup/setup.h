@@ -14,6 +14,7 @@ typedef struct model_options {
     frame_size size;
     uint32_t batch, threads;
     bool once; /* there is only one batch */
+    bool any_batch;
 } model_options;
 #define OPT_MODEL(T)                                                           \
     OPT_ROW(T, 'm', "model", OPT_TEXT, "DIR",                                  \
@@ -44,6 +45,11 @@ typedef struct model_options {
                 common.precision)
 #define OPT_BATCH(T, help)                                                     \
     OPT_ROW(T, 0, "batch", OPT_COUNT, "N", help, common.batch)
+#define OPT_ANY_BATCH(T)                                                       \
+    OPT_ROW(T, 0, "any-batch", OPT_FLAG, NULL,                                 \
+            "the same bits with any --batch; matters on NVIDIA's sm_90 in "    \
+            "16 bits, and is slower there",                                    \
+            common.any_batch)
 #define OPT_SIDES(T)                                                           \
     OPT_ROW(T, 0, "size", OPT_SIZE, "N|HxW",                                   \
             "pixels, if not those that the model was trained with",            \

@@ -179,6 +179,7 @@ static bool find_key(uint8_t key[KEPT_KEY], const label_set *s,
     add(&h, o->precision ? o->precision : "f32");
     add(&h, o->gemm ? o->gemm : "");
     add(&h, how->lower ? "lower" : "");
+    add(&h, o->any_batch ? "any batch" : "");
     add_tokenizer(&h, path);
     vt_sha256_end(&h, key);
     return true;

@@ -30,7 +30,8 @@ static vitcl_status try_tower(vitcl_text **out, vitcl_device *device,
     vitcl_text_options options = {.size = sizeof options,
                                   .gemm = o->gemm,
                                   .precision = precision_of(o->precision),
-                                  .lower_case = how->lower};
+                                  .lower_case = how->lower,
+                                  .any_batch = o->any_batch};
     vitcl_status st = vitcl_device_describe(&info, device);
     const bool cpu = strcmp(info.type, "cpu") == 0;
     const uint32_t most = cpu ? MOST_CPU : MOST_GPU;
