@@ -11,6 +11,7 @@ if [ -z "${DISK_INSIDE-}" ]; then
     done
     skip "no file system may be mounted here"
 fi
+quick_kernels
 picture=$VT_DATA/sample.jpg
 model=$VT_DATA/models/timm_vit
 mkdir full behind sealed tmp
