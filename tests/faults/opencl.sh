@@ -4,7 +4,6 @@
 #
 # Tries one call of each kind, another one at each commit; with
 # VITCL_TEST_SWEEP=1, all of them.
-quick_kernels
 models=("$VT_DATA/models/timm"*)
 model=${models[0]}
 mkdir pictures
@@ -138,7 +137,7 @@ for n in $((at - 1)) "$at"; do # it cannot be made, or not be mapped
     cmp out whole || fail "other answers from plain memory"
     err_has 'no pinned memory for transfers: '
 done
-unset VITCL_DEVICE_CLASS
+unset VITCL_DEVICE_CLASS POCL_EXTRA_BUILD_FLAGS
 
 before_devices() { :; }
 keep_devices() { :; }
