@@ -1,6 +1,7 @@
 # dirty.sh - folders with files that are no pictures, broken or missing: what is
 # left out, what is refused, and what a resumed training sees.
 export XDG_CACHE_HOME=$PWD/cache
+quick_kernels
 cat >config.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 8,
  "patch_size": 4, "embed_dim": 4, "depth": 1, "num_heads": 1, "mlp_ratio": 1}}

@@ -27,7 +27,7 @@ diff -r gpu again >/dev/null || fail "written twice, they differ"
 picture=$VT_DATA/sample.jpg
 model=$VT_DATA/models/timm_vit
 run 0 embed -m "$model" -o own.csv "$picture"
-VITCL_DEVICE_CLASS=gpu run 0 embed -m "$model" -o other.csv "$picture"
+(for_gpus; run 0 embed -m "$model" -o other.csv "$picture")
 python3 - <<'P' || fail "other answers"
 def numbers(path):
     return [float(x) for x in open(path).read().split("\n")[-2].split(",")[1:]]
@@ -56,8 +56,8 @@ open("batch.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + byte
 open("settings.json", "w").write(
     '{"optimizer": "adamw", "lr": 0.001, "clip_grad_norm": 1, "ema": 0.9}')
 P
-VITCL_DEVICE_CLASS=gpu run 0 step -m start -i batch.safetensors \
-    --settings settings.json -o after.safetensors --gemm native --dump-kernels step -v
+(for_gpus; run 0 step -m start -i batch.safetensors --settings settings.json \
+    -o after.safetensors --gemm native --dump-kernels step -v)
 # However many parameters there are, each kernel updates them in one launch.
 err_has 's\] plan: .*, [0-9]+ launches; '
 for name in grad_norm_part grad_norm adam ema; do

@@ -29,9 +29,9 @@
 #   hub                  starts a hub of Hugging Face on loopback that serves
 #                        hub/ (tests/support/hub.py), and sets HF_HOME,
 #                        HF_ENDPOINT and port; skips without vitcl-pull
-#   for_gpus             the kernels for GPUs from now on, which PoCL compiles
-#                        without optimisation in a third of the time
-
+#   quick_kernels        PoCL compiles without optimisation from now on, in a third of
+#                        the time: for cases that are not about what kernels compute
+#   for_gpus             the kernels for GPUs from now on, compiled in that way
 #   signal_at "CALL N SIGNAL" CODE ARGS…   run, with SIGNAL raised at the N-th
 #                        CALL (tests/faults/signal_at.c)
 
@@ -130,8 +130,10 @@ data() {
     data=$VITCL_TEST_DATA/$1
     [ -r "$data" ] || skip "$data is not there"
 }
+quick_kernels() { export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable; }
 for_gpus() {
-    export VITCL_DEVICE_CLASS=gpu POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
+    export VITCL_DEVICE_CLASS=gpu
+    quick_kernels
 }
 sanitized() { grep -qaF __asan_init "$VITCL"; }
 cifar() {

@@ -170,20 +170,25 @@ name=$(sed -n '/Portable Computing Language/s/.*"name":"\([^"]*\)".*"type":"cpu"
 [ -n "$name" ] || { echo "skipped: no device of PoCL"; exit 77; }
 twin=${name#*-} # what names of PoCL's devices on this machine have in common
 
+# Of the lines that begin with ^A, which are from standard error.
 plain() {
     python3 -c 'import re, sys
-text = sys.stdin.buffer.read().decode(errors="backslashreplace")
 here, data, name, twin = sys.argv[1:]
-for old, new in ((here + "/", ""), (data, "DATA"), (name, "DEVICE"),
-                 (twin, "TWIN")):
-    text = text.replace(old, new)
-text = re.sub(r"(available|name one): .*", r"\1: DEVICES", text)
-text = re.sub(r"(not a valid HEIF: ).*", r"\1WORDS", text)
-text = re.sub(r"\d+ MB(, )\d+( MB a buffer)", r"N MB\1N\2", text)
-text = re.sub(r"(a batch of )\d+( fits)", r"\1N\2", text)
-# A slow machine says that it compiles.
-text = re.sub(r"(?m)^.*\(once for this device\).*\n", "", text)
-sys.stdout.write(text)' "$here" "$VT_DATA" "$name" "$twin"
+for line in sys.stdin.buffer.read().decode(errors="backslashreplace").split("\n")[:-1]:
+    if not line.startswith("\1"):
+        print(line)
+        continue
+    line = line[1:]
+    for old, new in ((here + "/", ""), (data, "DATA"), (name, "DEVICE"),
+                     (twin, "TWIN")):
+        line = line.replace(old, new)
+    line = re.sub(r"(available|name one): .*", r"\1: DEVICES", line)
+    line = re.sub(r"(not a valid HEIF: ).*", r"\1WORDS", line)
+    line = re.sub(r"\d+ MB(, )\d+( MB a buffer)", r"N MB\1N\2", line)
+    line = re.sub(r"(a batch of )\d+( fits)", r"\1N\2", line)
+    # A slow machine says that it compiles.
+    if "(once for this device)" not in line:
+        print(line)' "$here" "$VT_DATA" "$name" "$twin"
 }
 
 # A paragraph is a command with its answer; other lines stay as they are.
@@ -194,13 +199,14 @@ while IFS= read -r line; do
         code=0
         (eval "${line#\$ }") >out 2>err </dev/null || code=$?
         printf '%s\nexit status %d\n' "$line" $code
-        plain <err
+        sed $'s/^/\1/' err
         asked=$((asked + 1))
         ;;
     '#'*) printf '%s\n' "$line" ;;
     '') printf '\n' ;;
     esac
-done <"$file" >said
+done <"$file" >all
+plain <all >said
 [ $asked -ge 60 ] || fail "only $asked mistakes"
 if [ -n "${VT_UPDATE_MISTAKES-}" ]; then
     cp said "$file"

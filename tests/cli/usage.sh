@@ -45,10 +45,10 @@ done
 # that begins with a dash is an option's.
 for command in '' $("$VITCL" --help | grep -oE '^  [a-z]+ ' | tr -d ' '); do
     run 0 $command --help
-    fits 80
+    cat out >>usual
     cp out long
     on_terminal 60 0 $command --help
-    fits 60
+    cat out >>narrow
     for text in long out; do
         sed -E '/^ +-[^ ]+( |$)/!d; s/^ +//; s/ .*//' $text >$text.options
     done
@@ -56,6 +56,10 @@ for command in '' $("$VITCL" --help | grep -oE '^  [a-z]+ ' | tr -d ' '); do
     tr -s ' \n' ' ' <out | cmp - <(tr -s ' \n' ' ' <long) ||
         fail "a narrow terminal shows other words"
 done
+cp usual out
+fits 80
+cp narrow out
+fits 60
 
 run 2 classify --jsno x.jpg
 says 'did you mean --json\?'

@@ -329,12 +329,13 @@ def main():
         with open(f"{work}/lib/pkgconfig/vitcl.pc", "w") as f:
             f.write("Name: vitcl\nDescription: this build's\nVersion: 0\n"
                     f"Cflags: -I{root}/include\nLibs: -L{build} -lvitcl\n")
+        os.mkdir(f"{work}/prepared")
+        prepare(root, f"{work}/prepared")
         sanitized = b"__asan_init" in open(vitcl, "rb").read()
         for name in names:
             doc = Document(root, name)
             folder = f"{work}/{name.replace('/', '_')}"
-            os.mkdir(folder)
-            prepare(root, folder)
+            shutil.copytree(f"{work}/prepared", folder)
             check_links(doc, root)
             if name == "docs/architecture.md":
                 check_architecture(doc, root)

@@ -14,7 +14,7 @@ import json, os, random, re, shutil, struct, subprocess, sys, tempfile, time
 
 VITCL, DATA = os.environ["VITCL"], os.environ["VT_DATA"]
 FAULTS = os.path.abspath(sys.argv[1])
-SWEEP = os.environ.get("VITCL_TEST_SWEEP", "20")
+SWEEP = os.environ.get("VITCL_TEST_SWEEP", "10")
 SECONDS = int(SWEEP) if SWEEP.isdigit() and SWEEP != "1" else 0  # of a sample
 
 

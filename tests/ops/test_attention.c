@@ -117,6 +117,7 @@ static void run(job *j, vt_class class)
     vt_plan *p = NULL;
     vt_val q = VT_NONE, kv, bias = VT_NONE, y, last;
 
+    vt_test_class(class);
     OK(vt_plan_new(&p, &o));
     kv = vt_input(p, "kv", VT_F32, 3, (int[]){t->B, t->T, j->ldk});
     if (j->q != j->kv)
@@ -274,6 +275,7 @@ static axial_answer run_axial(const grid *g, vt_attention_to to, vt_class class,
     vt_plan *p = NULL;
     vt_val x, y, probs;
 
+    vt_test_class(class);
     OK(vt_plan_new(&p, &o));
     x = vt_input(p, "qkv", VT_F32, 3, dim);
     y = vt_attention(p, x, a);

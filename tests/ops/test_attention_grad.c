@@ -306,7 +306,8 @@ Test(attention_grad, longest)
         cr_skip("the driver cuts a work-item's loops short");
     for (size_t i = 0; i < 2 && !vt_test_tiny(); i++) {
         check_long(classes[i], 1, 257, 1, 256, 2);
-        check_long(classes[i], 1, 1025, 1, 64, 2);
+        if (classes[i] == VT_CLASS_CPU) /* GPUs' tiles are the same as of 197 */
+            check_long(classes[i], 1, 1025, 1, 64, 2);
     }
 }
 

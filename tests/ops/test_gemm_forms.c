@@ -170,6 +170,7 @@ static void multiply(const form *f, const data *d)
                             .act = VT_ACT_RELU,
                             .device_class = f->class};
     const size_t n = (size_t)d->N, c = (size_t)d->M * n, k = (size_t)d->K;
+    vt_test_class(f->class);
     const vt_product x = vt_test_product("native", &g);
     vt_gemm_bufs b = {.a = vt_test_floats(d->a, (size_t)d->M * k),
                       .bias = vt_test_floats(d->bias, n),

@@ -61,6 +61,7 @@ static void attention(vt_class class, uint32_t bits)
     vt_val x, bias, y;
 
     b[3 * T + 1] = number(bits);
+    vt_test_class(class);
     vt_check(vt_plan_new(&p, &o));
     x = vt_input(p, "qkv", VT_F32, 3, (int[]){1, T, 3 * C});
     bias = vt_input(p, "bias", VT_F32, 3, (int[]){1, T, T});
@@ -154,6 +155,7 @@ static void product(const char *provider, vt_class class, vt_dtype type,
     vt_product x;
     char what[96];
 
+    vt_test_class(class);
     (in_a ? a : b)[2 * K + 20] = number(bits);
     bufs.a = vt_test_floats(a, M * K);
     bufs.c = vt_test_floats(NULL, M * N);
