@@ -20,6 +20,24 @@
  *           arXiv:2303.11331.
  * Host      host/ops/rope.c           Test  tests/ops/test_rope.c
  */
+/* n pairs from x to out, a number and the one `apart` from it each, `next`
+ * numbers on: plain loops, which compilers turn into vectors. */
+static inline void turn(global VT_TYPE(YT) *restrict out,
+                        global const VT_TYPE(XT) *restrict x,
+                        global const float *restrict sine, int D, int n,
+                        int next, int apart, int back)
+{
+    for (int j = 0; j < n; j++) {
+        const int a = j * next, b = a + apart;
+        const float v = VT_LOAD(XT, x, a), w = VT_LOAD(XT, x, b);
+        const float s = sine[a], t = sine[b];
+        const float c = sine[D + a], d = sine[D + b];
+
+        VT_STORE(YT, out, a, back ? v * c + w * t : v * c - w * s);
+        VT_STORE(YT, out, b, back ? w * d - v * s : w * d + v * t);
+    }
+}
+
 static inline void rotate(global VT_TYPE(YT) *restrict out,
                           global const VT_TYPE(XT) *restrict x,
                           global const float *restrict table, int T, int C,
@@ -27,27 +45,28 @@ static inline void rotate(global VT_TYPE(YT) *restrict out,
 {
     const int row = block_row(3 * C / 2), t = row % T - skip;
     const int pairs = 3 * C / 2, end = block_end(pairs);
-    const int M = D / 2, H = C / D, apart = halves ? M : 1;
+    const int M = D / 2, H = C / D;
 
     x += (size_t)row * 3 * C;
     out += (size_t)row * 3 * C;
     table += (size_t)max(t, 0) * 2 * D;
-    for (int i = block_begin(pairs); i < end; i++) {
-        const int h = i / M, a = halves ? i % M : i % M * 2;
-        const int at = h * D + a;
-        const float2 v =
-            (float2)(VT_LOAD(XT, x, at), VT_LOAD(XT, x, at + apart));
-        float2 r = v;
+    for (int i = block_begin(pairs), n; i < end; i += n) { /* head by head */
+        const int h = i / M, from = i % M;
+        const int next = halves ? 1 : 2, at = h * D + from * next;
+        global const float *sine = table + (size_t)(h % H) * each + from * next;
 
-        if (t >= 0 && h < 2 * H) {
-            global const float *sine = table + (size_t)(h % H) * each + a;
-            const float2 s = (float2)(sine[0], sine[apart]);
-            const float2 c = (float2)(sine[D], sine[D + apart]);
-            r.x = back ? v.x * c.x + v.y * s.y : v.x * c.x - v.y * s.x;
-            r.y = back ? v.y * c.y - v.x * s.x : v.y * c.y + v.x * s.y;
-        }
-        VT_STORE(YT, out, at, r.x);
-        VT_STORE(YT, out, at + apart, r.y);
+        n = min(M - from, end - i);
+        if (t < 0 || h >= 2 * H)
+            for (int j = 0; j < n; j++) {
+                const int a = at + j * next, b = a + (halves ? M : 1);
+
+                VT_STORE(YT, out, a, VT_LOAD(XT, x, a));
+                VT_STORE(YT, out, b, VT_LOAD(XT, x, b));
+            }
+        else if (halves)
+            turn(out + at, x + at, sine, D, n, 1, M, back);
+        else
+            turn(out + at, x + at, sine, D, n, 2, 1, back);
     }
 }
 

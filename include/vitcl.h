@@ -253,8 +253,10 @@ typedef struct {
     uint64_t parameters;
     double gmac; /* 1e9 multiply-accumulates per picture */
     uint64_t weights_bytes, activation_bytes; /* on the device, as f32 */
-    uint64_t tensor_bytes; /* of the largest activation, which needs one
+    uint64_t tensor_bytes;  /* of the largest activation, which needs one
                               buffer */
+    uint32_t rows, columns; /* of the grid of patches, whose tokens are the last
+                               in a block, row by row; 0: there are no tokens */
 } vitcl_model_info;
 /* Describes the model for pictures of height x width pixels (0: its own) in a
  * batch (0: 1). */

@@ -47,10 +47,10 @@ def spread(model):
         if name not in stored or not t.is_floating_point() or "relative_coords" in name:
             continue
         with torch.no_grad():
-            if t.ndim < 2 or "token" in name or "pos_embed" in name:
-                t.copy_(torch.randn_like(t) * 0.3 + (1 if name.endswith("weight") or "gamma" in name or "lambda" in name else 0))
-            elif "running_var" in name:
+            if "running_var" in name:
                 t.copy_(torch.rand_like(t) + 0.5)
+            elif t.ndim < 2 or "token" in name or "pos_embed" in name:
+                t.copy_(torch.randn_like(t) * 0.3 + (1 if name.endswith("weight") or "gamma" in name or "lambda" in name else 0))
             else:
                 t.copy_(torch.randn_like(t) * (0.7 / max(t[0].numel(), 1) ** 0.5))
 
@@ -269,12 +269,12 @@ def edit(folder, change):
 
 # ---- holding both side by side -----------------------------------------------
 
-def forward(vitcl, folder, pixels, want):
+def forward(vitcl, folder, pixels, want, *options):
     """-> (what vitcl says, {name: largest difference})"""
     with tempfile.TemporaryDirectory() as tmp:
         given, answer = tmp + "/in.safetensors", tmp + "/out.safetensors"
         save_file({"pixel_values": pixels.contiguous()}, given)
-        run = subprocess.run([vitcl, "forward", "-m", folder, "-i", given, "-o", answer],
+        run = subprocess.run([vitcl, "forward", "-m", folder, "-i", given, "-o", answer, *options],
                              capture_output=True, text=True)
         if run.returncode:
             return run.stderr.strip().splitlines()[-1] if run.stderr.strip() else f"exit status {run.returncode}", None

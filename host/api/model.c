@@ -235,6 +235,7 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     const vt_config *c;
     double macs;
     vt_val tokens;
+    int rows, columns;
 
     VT_SIZED(out, vitcl_model_info);
     VT_GIVEN(model);
@@ -263,6 +264,9 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
         (uint32_t)(tokens == VT_NONE
                        ? vt_model_tokens(m->model, (int)height, (int)width)
                        : vt_dim(p, tokens, 1));
+    if (c->heads &&
+        vt_model_grid(&rows, &columns, m->model, (int)height, (int)width))
+        info.rows = (uint32_t)rows, info.columns = (uint32_t)columns;
     info.parameters = vt_model_parameters(model->model);
     info.gmac = macs / 1e9;
     info.weights_bytes = info.parameters * sizeof(float);

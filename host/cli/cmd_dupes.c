@@ -256,9 +256,10 @@ static int compare(work *w, const dupes *o)
     vitcl_status st;
     int code;
 
-    if (vt_index_given(w->index))
-        return fail("the index has all tokens of each picture; dupes needs one "
-                    "vector: embed --features pooled or class");
+    if (vt_index_shape(w->index).columns)
+        return fail(
+            "the index has many vectors of each picture; dupes needs one "
+            "vector: embed --features pooled or class");
     catch_stop();
     code = row_files_open(&w->files, w->index);
     if (code != EXIT_OK)

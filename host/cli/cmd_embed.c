@@ -17,8 +17,10 @@ typedef struct embed {
     const char *output, *what, *store, *text;
     picture_options pictures;
     text_options texts;
-    bool normalize, update, prune;
+    bool normalize, tokens, update, prune;
 } embed;
+
+#define PATCHES "patches"
 
 static const opt options[] = {
     OPT_MODEL(embed),
@@ -29,8 +31,12 @@ static const opt options[] = {
      "instead of pictures: texts, one a line, for a model such as CLIP",
      offsetof(embed, text)},
     OPT_LOWER(embed),
-    {0, "features", OPT_CHOICE, "pooled|class|tokens",
-     "which features (default pooled: what the classifier reads)",
+    {0, "tokens", OPT_FLAG, NULL,
+     "the grid of patch tokens: rows x columns x width a picture",
+     offsetof(embed, tokens)},
+    {0, "features", OPT_CHOICE, "pooled|class|tokens|patches",
+     "which features (default pooled: what the classifier reads; patches is "
+     "--tokens)",
      offsetof(embed, what)},
     {0, "normalize", OPT_FLAG, NULL, "divide each vector by its length",
      offsetof(embed, normalize)},
@@ -75,13 +81,11 @@ static void print_json(const work *w, const answer *a)
     if (!json_picture(a))
         return;
     printf(",\"features\":");
-    if (w->e.given)
-        printf("[");
     for (size_t i = 0; i < w->e.on.used; i++) {
-        printf("%s", i % w->e.width ? "," : i ? "],[" : "[");
+        printf("%s", vt_row_mark(w->e.shape, i));
         json_number((double)a->numbers[i]);
     }
-    printf(w->e.given ? "]]}\n" : "]}\n");
+    printf("%s}\n", vt_row_mark(w->e.shape, w->e.on.used));
 }
 
 /* Of the file that was decoded; its path may name another by now. One that
@@ -144,12 +148,10 @@ static int open_file(work *w, const vitcl_model *model)
                     vitcl_last_error());
     if (w->kept.folder[0])
         memcpy(about.folder, w->kept.folder, sizeof about.folder);
-    if (model) { /* no session: all rows are the earlier ones */
-        w->e.given = vt_index_given(old);
-        w->e.width = vt_index_width(old) / (w->e.given ? w->e.given : 1);
-    }
+    if (model) /* no session: all rows are the earlier ones */
+        w->e.shape = vt_index_shape(old);
     catch_stop(); /* from here on a stop must remove the file */
-    if (vt_vectors_open(&w->to, w->part.path, &about, w->e.given, w->e.width,
+    if (vt_vectors_open(&w->to, w->part.path, &about, w->e.shape,
                         w->o->store ? half : old && vt_index_half(old)) !=
         VITCL_OK)
         return failed();
@@ -277,6 +279,7 @@ static int read_earlier(embed *o, work *w)
 static int check_text(const embed *o, const words *operands)
 {
     const char *other = operands->count      ? operands->item[0]
+                        : o->tokens          ? "--tokens"
                         : o->what            ? "--features"
                         : o->update          ? "--update"
                         : o->common.devices  ? "--devices"
@@ -295,8 +298,16 @@ static int check_text(const embed *o, const words *operands)
 
 static int check(const embed *o, const words *operands)
 {
+    const bool grid = o->tokens || (o->what && strcmp(o->what, PATCHES) == 0);
+
     if (o->text && check_text(o, operands) != EXIT_OK)
         return EXIT_USAGE;
+    if (o->tokens && o->what && strcmp(o->what, PATCHES) != 0)
+        return usage("--tokens is --features patches, not %s; leave one out",
+                     o->what);
+    if (grid && o->output && vt_path_ends(o->output, ".csv"))
+        return usage("a table has no grids of tokens; name a .safetensors, "
+                     ".npy or .jsonl file");
     if (!o->text && o->texts.lower)
         return usage("--lower-case belongs to --text");
     if (!o->text && !operands->count)
@@ -363,12 +374,13 @@ static int embed_text(const embed *o)
 static int run(void *into, const words *operands)
 {
     embed *o = into;
-    work w = {.o = o, .e.what = o->what, .e.on.operands = operands};
+    work w = {.o = o, .e.on.operands = operands};
     struct timespec t = {0};
     int code = check(o, operands);
 
     if (code == EXIT_OK && o->text)
         return embed_text(o);
+    w.e.what = o->what = o->tokens ? PATCHES : o->what;
     if (code == EXIT_OK)
         code = open_part(&w);
     if (code != EXIT_OK || w.part.finished) {
@@ -403,9 +415,10 @@ const command cmd_embed = {
     "One row for each picture, in input order; the row of a picture that "
     "cannot be read is NaN (in JSON lines it has an `error`, in CSV it is "
     "empty), and the exit status is 1. class is the class token, tokens are "
-    "all tokens, both after the final norm. A .safetensors file is an index "
-    "for search and dupes; the paths of a .npy file are in a file beside it "
-    "that ends in .paths. With --text a row is a line of a file.",
+    "all tokens, and patches those of the grid, after the final norm. A "
+    ".safetensors file is an index for search and dupes; the paths of a .npy "
+    "file are in a file beside it that ends in .paths. With --text a row is a "
+    "line of a file.",
     options,
     sizeof(embed),
     run};

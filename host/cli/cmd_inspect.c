@@ -4,6 +4,7 @@
  * during the run and not kept, so memory holds those of one layer.
  */
 #include "cli/inspect/inspect.h"
+#include "cli/inspect/together.h"
 #include "cli/pictures/pictures.h"
 #include "inspect/attention.h"
 
@@ -15,6 +16,7 @@ typedef struct inspect {
     model_options common;
     const char *output, *heads, *layer, *head, *query, *class;
     double residual, discard;
+    bool together;
     picture_options pictures;
 } inspect;
 
@@ -35,6 +37,9 @@ static const opt options[] = {
     {0, "class", OPT_TEXT, "N|top",
      "draw the relevance for this class, by index, or for the best",
      offsetof(inspect, class)},
+    {0, "together", OPT_FLAG, NULL,
+     "colour the patch tokens of all pictures by the same components",
+     offsetof(inspect, together)},
     {0, "heads", OPT_CHOICE, "mean|max|min",
      "how a layer's heads become one in the rollout (default mean)",
      offsetof(inspect, heads)},
@@ -65,6 +70,7 @@ typedef struct work {
     vitcl_model_info info;
     inspect_files files;
     vt_patch_grid grid;
+    inspect_together all;
     uint32_t height, width, tokens, patches;
     uint32_t drawn, first, count; /* layer, first head and heads to draw */
     int query;                    /* patch, from 0; -1: none was named */
@@ -92,7 +98,7 @@ typedef struct work {
 
 static int find_grid(work *w)
 {
-    if (!inspect_grid(&w->grid, &w->info, w->height, w->width))
+    if (!inspect_grid(&w->grid, &w->info))
         return fail("%s has no attention over patches", w->info.name);
     w->tokens = w->info.tokens;
     w->patches = w->tokens - (uint32_t)w->grid.prefix;
@@ -110,28 +116,19 @@ static int find_grid(work *w)
 
 static int read_query(work *w)
 {
-    const char *text = w->o->query;
-    unsigned x = 0, y = 0;
-    int used = -1;
+    int code = EXIT_OK;
 
     w->query = -1;
-    if (text) {
-        if (sscanf(text, "%9u,%9u%n", &x, &y, &used) != 2 || used < 0 ||
-            text[used])
-            return usage("--query %s: two whole numbers, as in 100,80", text);
-        x /= w->info.patch, y /= w->info.patch;
-        if (x >= (uint32_t)w->grid.columns || y >= (uint32_t)w->grid.rows)
-            return usage("--query %s is not in the picture of %ux%u pixels "
-                         "(width x height) that the model sees",
-                         text, w->width, w->height);
-        w->query = (int)y * w->grid.columns + (int)x;
-        snprintf(w->from, sizeof w->from, "the patch in row %u, column %u",
-                 y + 1, x + 1);
-    } else {
+    if (w->o->query)
+        code = inspect_query(&w->query, w->o->query, &w->info, &w->grid);
+    if (w->query >= 0)
+        snprintf(w->from, sizeof w->from, "the patch in row %d, column %d",
+                 w->query / w->grid.columns + 1,
+                 w->query % w->grid.columns + 1);
+    else
         snprintf(w->from, sizeof w->from, "%s",
                  w->grid.prefix ? "the class token" : "all patches");
-    }
-    return EXIT_OK;
+    return code;
 }
 
 /* What the options say of the attention to be drawn. */
@@ -341,8 +338,8 @@ static int draw(work *w, const answer *a, const uint8_t *rgb)
         code = inspect_attention(&w->files, &p, w->maps, w->drawn, w->first,
                                  w->count, w->from, w->query + 1);
     if (code == EXIT_OK && *w->seen_as)
-        code =
-            inspect_tokens(&w->files, &p, w->seen, w->info.width, w->seen_as);
+        code = inspect_tokens(&w->files, &p, w->seen, w->info.width, w->seen_as,
+                              &w->all);
     if (code == EXIT_OK && w->relevance)
         code = relate(w, &p);
     return code;
@@ -409,6 +406,17 @@ static int look_at_all(work *w, const words *operands)
     return code == EXIT_OK && batches_failures(w->batches) ? EXIT_FAILED : code;
 }
 
+static int find_together(work *w, const words *operands)
+{
+    w->all.device = w->device;
+    w->all.model = w->model;
+    w->all.info = &w->info;
+    w->all.grid = &w->grid;
+    w->all.block = w->block;
+    return inspect_together_find(&w->all, &w->o->common, operands,
+                                 &w->o->pictures);
+}
+
 /* Everything that is written. */
 static int show(work *w, const words *operands)
 {
@@ -420,6 +428,8 @@ static int show(work *w, const words *operands)
     if (code == EXIT_OK && runs)
         code = open_run(w, operands);
     catch_stop();
+    if (code == EXIT_OK && w->o->together)
+        code = find_together(w, operands);
     if (code == EXIT_OK)
         code = inspect_weights(&w->files, w->model, &w->info);
     if (code == EXIT_OK && runs)
@@ -438,29 +448,18 @@ static int show(work *w, const words *operands)
     return code == EXIT_OK ? end : code;
 }
 
-/* How many layers and heads there are is known only later. */
-static int check_numbers(const inspect *o)
-{
-    uint32_t n;
-    int code = inspect_number(&n, "layer", o->layer, UINT32_MAX, 0);
-
-    if (code == EXIT_OK)
-        code = inspect_number(&n, "head", o->head, UINT32_MAX, 0);
-    if (code == EXIT_OK && o->class && strcmp(o->class, "top") != 0)
-        code = inspect_number(&n, "class", o->class, UINT32_MAX, 0);
-    return code;
-}
-
 static int run(void *into, const words *operands)
 {
     const inspect *o = into;
     work w = {.o = o};
-    int code = check_numbers(o);
+    int code = inspect_numbers(o->layer, o->head, o->class);
 
     if (code != EXIT_OK)
         return code;
     if (!o->output)
         return usage("--output DIR is required");
+    if (o->together && !inspect_together_can(operands))
+        return EXIT_USAGE;
     if (o->residual >= 1 || o->discard >= 1)
         return usage("--residual and --discard are shares, below 1");
     code = inspect_open(&w.files, o->output);
@@ -469,6 +468,7 @@ static int run(void *into, const words *operands)
     inspect_close(&w.files);
     batches_close(w.batches);
     vt_rollout_free(w.rollout);
+    inspect_together_close(&w.all);
     free(w.dense);
     free(w.row);
     free(w.one);

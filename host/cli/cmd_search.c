@@ -386,8 +386,8 @@ static int search(work *w, const char *name, const words *pictures,
     model_options common = w->o->common;
     int code;
 
-    if (vt_index_given(w->index))
-        return fail("the index has all tokens of each picture; search needs "
+    if (vt_index_shape(w->index).columns)
+        return fail("the index has many vectors of each picture; search needs "
                     "one vector: embed --features pooled or class");
     code = embedding_of_index(&common, a, name);
     if (code != EXIT_OK)

@@ -35,9 +35,11 @@ static void put_about(FILE *f, const vt_vectors *v)
 static void put_shape(FILE *f, const vt_vectors *v)
 {
     fprintf(f, "%" PRIu64, v->rows);
-    if (v->given)
-        fprintf(f, ",%" PRIu32, v->given);
-    fprintf(f, ",%" PRIu32, v->width);
+    if (v->shape.rows)
+        fprintf(f, ",%" PRIu32, v->shape.rows);
+    if (v->shape.columns)
+        fprintf(f, ",%" PRIu32, v->shape.columns);
+    fprintf(f, ",%" PRIu32, v->shape.width);
 }
 
 static void put_tensors(FILE *f, const vt_vectors *v)

@@ -32,8 +32,9 @@ typedef struct vt_about {
                                          * empty */
     char folder[VT_INDEX_PATH]; /* that relative paths start from; may be
                                  * empty */
-    char feature[16];       /* "pooled", "class", "tokens", VT_FEATURE_TEXT */
-    uint32_t height, width; /* --size; 0: the model's own */
+    char feature[16];           /* "pooled", "class", "tokens", "patches",
+                             * VT_FEATURE_TEXT */
+    uint32_t height, width;     /* --size; 0: the model's own */
     bool normalized;
     char pixels[16]; /* vitcl_model_pixels(); empty:
                       * "pillow" */
@@ -42,6 +43,17 @@ typedef struct vt_about {
 typedef struct vt_stamp {
     int64_t size, changed; /* bytes, ns; -1: unknown */
 } vt_stamp;
+
+/* Of a row: rows x columns vectors of `width` numbers. rows 0: a list of
+ * `columns`; columns 0, too: one vector. */
+typedef struct vt_row_shape {
+    uint32_t rows, columns, width;
+} vt_row_shape;
+/* Numbers in a row; 0: they do not fit memory. */
+size_t vt_row_count(vt_row_shape s);
+bool vt_row_alike(vt_row_shape a, vt_row_shape b);
+/* What JSON has before number i, or after the last: brackets and commas. */
+const char *vt_row_mark(vt_row_shape s, size_t i);
 
 /* ---- writing (write.c, text.c) ---- */
 
@@ -57,10 +69,9 @@ typedef struct vt_vectors_row {
     bool sharded;       /* .jsonl says the position */
     uint64_t position;  /* in the whole input, from 0 */
 } vt_vectors_row;
-/* given: vectors a row, 0: one, without an axis of its own. */
 vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
-                             const vt_about *about, uint32_t given,
-                             uint32_t width, bool half);
+                             const vt_about *about, vt_row_shape shape,
+                             bool half);
 vitcl_status vt_vectors_add(vt_vectors *v, const vt_vectors_row *row);
 /* After a failure of it or of _add() there is still vt_vectors_keep(). */
 vitcl_status vt_vectors_finish(vt_vectors *v);
@@ -91,7 +102,7 @@ typedef struct vt_index vt_index;
 vitcl_status vt_index_open(vt_index **out, const char *path);
 uint64_t vt_index_count(const vt_index *x);
 uint32_t vt_index_width(const vt_index *x); /* numbers a row */
-uint32_t vt_index_given(const vt_index *x); /* vectors a row; 0: one */
+vt_row_shape vt_index_shape(const vt_index *x);
 bool vt_index_half(const vt_index *x);
 const char *vt_index_file(const vt_index *x); /* its own path */
 const vt_about *vt_index_about(const vt_index *x);

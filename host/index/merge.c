@@ -21,8 +21,7 @@ static vitcl_status agree(const vt_index *a, const vt_index *b,
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_index_agrees(a, vt_index_about(b)));
-    if (vt_index_width(a) != vt_index_width(b) ||
-        vt_index_given(a) != vt_index_given(b) ||
+    if (!vt_row_alike(vt_index_shape(a), vt_index_shape(b)) ||
         vt_index_half(a) != vt_index_half(b))
         st = vt_fail(VITCL_EINVAL, "%s: its vectors have another form", path);
 done:
@@ -70,7 +69,6 @@ static vitcl_status merge_indexes(const char *path,
     vt_index **x = NULL;
     vt_vectors *to = NULL;
     vt_about about = {.height = 0};
-    uint32_t given;
 
     VT_TRY(VT_NEW(&x, n));
     for (uint32_t i = 0; i < n; i++) {
@@ -81,9 +79,7 @@ static vitcl_status merge_indexes(const char *path,
         else if (strcmp(about.folder, vt_index_about(x[i])->folder) != 0)
             about.folder[0] = '\0'; /* other machines have it elsewhere */
     }
-    given = vt_index_given(x[0]);
-    VT_TRY(vt_vectors_open(&to, path, &about, given,
-                           vt_index_width(x[0]) / (given ? given : 1),
+    VT_TRY(vt_vectors_open(&to, path, &about, vt_index_shape(x[0]),
                            vt_index_half(x[0])));
     VT_TRY(interleave(to, x, n));
     VT_TRY(vt_vectors_finish(to));
@@ -102,7 +98,7 @@ typedef struct npy {
     char *beside; /* the file of its names */
     FILE *f, *names;
     uint64_t rows;
-    uint32_t given, width;
+    vt_row_shape shape;
     bool half;
 } npy;
 
@@ -116,9 +112,10 @@ static bool read_head(npy *x)
 {
     static const char begin[] =
         "{'descr': '<f%d', 'fortran_order': False, "
-        "'shape': (%" SCNu64 ",%" SCNu32 ",%" SCNu32 "%n";
+        "'shape': (%" SCNu64 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32 "%n";
     unsigned char start[10];
     char text[HEAD_MAX];
+    uint32_t axis[3];
     size_t size;
     int bytes = 0, end = 0, got;
 
@@ -129,12 +126,18 @@ static bool read_head(npy *x)
     if (size >= sizeof text || fread(text, 1, size, x->f) != size)
         return false;
     text[size] = '\0';
-    got = sscanf(text, begin, &bytes, &x->rows, &x->given, &x->width, &end);
-    if (got == 3)
-        x->width = x->given, x->given = 0;
+    got = sscanf(text, begin, &bytes, &x->rows, &axis[0], &axis[1], &axis[2],
+                 &end);
     x->half = bytes == 2;
-    return (got == 3 || (got == 4 && x->given)) && (bytes == 2 || bytes == 4) &&
-           x->width >= 1 && x->width <= 1000000 && x->given <= 1000000;
+    if (got < 3 || (bytes != 2 && bytes != 4))
+        return false;
+    for (int i = 0; i < got - 2; i++)
+        if (axis[i] < 1 || axis[i] > 1000000)
+            return false;
+    x->shape = (vt_row_shape){.rows = got == 5 ? axis[0] : 0,
+                              .columns = got > 3 ? axis[got - 4] : 0,
+                              .width = axis[got - 3]};
+    return vt_row_count(x->shape) > 0;
 }
 
 static vitcl_status open_npy(npy *x, const vt_vectors_part *part)
@@ -222,15 +225,12 @@ static vitcl_status merge_npys(const char *path, const vt_vectors_part *parts,
     VT_TRY(VT_NEW(&x, n));
     for (uint32_t i = 0; i < n; i++) {
         VT_TRY(open_npy(&x[i], &parts[i]));
-        if (x[i].width != x[0].width || x[i].given != x[0].given ||
-            x[i].half != x[0].half)
+        if (!vt_row_alike(x[i].shape, x[0].shape) || x[i].half != x[0].half)
             VT_TRY(bad(parts[i].path, "its vectors have another form"));
         most = VT_MAX(most, x[i].rows);
     }
-    VT_TRY(
-        vt_vectors_open(&to, path, &about, x[0].given, x[0].width, x[0].half));
-    size = (size_t)x[0].width * (x[0].given ? x[0].given : 1) *
-           (x[0].half ? 2 : 4);
+    VT_TRY(vt_vectors_open(&to, path, &about, x[0].shape, x[0].half));
+    size = vt_row_count(x[0].shape) * (x[0].half ? 2 : 4);
     VT_TRY(vt_new(&bytes, size, 1));
     for (uint64_t row = 0; row < most; row++)
         for (uint32_t i = 0; i < n; i++)

@@ -25,7 +25,7 @@ struct vt_index {
     vt_sums sums;
     uint64_t block, head; /* rows of a block; checksum of the head */
     uint64_t rows;
-    uint32_t given, width;
+    vt_row_shape shape;
     size_t count; /* numbers a row */
     bool half;
     char *names;
@@ -152,19 +152,23 @@ static vitcl_status find_features(vt_index *x, const char *path)
 {
     const vt_tensor *t = vt_tensors_get(x->raw, "features");
 
-    if (!t || (t->rank != 2 && t->rank != 3) ||
+    if (!t || t->rank < 2 || t->rank > 4 ||
         (t->dtype != VT_FILE_F32 && t->dtype != VT_FILE_F16))
-        return wrong(path, "no F32 or F16 tensor features of 2 or 3 axes");
-    if (t->shape[t->rank - 1] < 1 || t->shape[t->rank - 1] > WIDTH_MAX ||
-        t->shape[1] < 1 || t->shape[1] > WIDTH_MAX)
-        return wrong(path, "the shape of features is out of range");
+        return wrong(path, "no F32 or F16 tensor features of 2 to 4 axes");
+    for (uint32_t i = 1; i < t->rank; i++)
+        if (t->shape[i] < 1 || t->shape[i] > WIDTH_MAX)
+            return wrong(path, "the shape of features is out of range");
     x->features = t;
     x->rows = t->shape[0];
-    x->given = t->rank == 3 ? (uint32_t)t->shape[1] : 0;
-    x->width = (uint32_t)t->shape[t->rank - 1];
+    x->shape = (vt_row_shape){
+        .rows = t->rank == 4 ? (uint32_t)t->shape[1] : 0,
+        .columns = t->rank > 2 ? (uint32_t)t->shape[t->rank - 2] : 0,
+        .width = (uint32_t)t->shape[t->rank - 1]};
     x->half = t->dtype == VT_FILE_F16;
-    x->count = (size_t)(x->given ? x->given : 1) * x->width;
-    return VITCL_OK;
+    x->count = vt_row_count(x->shape);
+    return x->count && x->count <= UINT32_MAX
+               ? VITCL_OK
+               : wrong(path, "the shape of features is out of range");
 }
 
 static vitcl_status load_paths(vt_index *x, const char *path)
@@ -279,9 +283,9 @@ uint32_t vt_index_width(const vt_index *x)
     return (uint32_t)x->count;
 }
 
-uint32_t vt_index_given(const vt_index *x)
+vt_row_shape vt_index_shape(const vt_index *x)
 {
-    return x->given;
+    return x->shape;
 }
 
 const char *vt_index_file(const vt_index *x)

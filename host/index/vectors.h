@@ -22,7 +22,7 @@ struct vt_vectors {
     vt_newfile file, names; /* names: the .paths file beside .npy */
     vt_vectors_format format;
     vt_about about;
-    uint32_t given, width;
+    vt_row_shape shape;
     size_t count; /* numbers a row */
     bool half;
     uint64_t rows, unfit;

@@ -32,6 +32,35 @@ vitcl_status vt_vectors_put(vt_newfile *f, const void *data, size_t size,
     return fwrite(data, size, n, f->f) == n ? VITCL_OK : vt_vectors_error(f);
 }
 
+size_t vt_row_count(vt_row_shape s)
+{
+    size_t n = 0;
+
+    return vt_mul(&n, s.rows ? s.rows : 1, s.columns ? s.columns : 1) &&
+                   vt_mul(&n, n, s.width)
+               ? n
+               : 0;
+}
+
+bool vt_row_alike(vt_row_shape a, vt_row_shape b)
+{
+    return a.rows == b.rows && a.columns == b.columns && a.width == b.width;
+}
+
+const char *vt_row_mark(vt_row_shape s, size_t i)
+{
+    static const char *const marks[][3] = {
+        {"[", "[[", "[[["}, {"]", "]]", "]]]"}, {"", "],[", "]],[["}};
+    const int axes = (s.rows > 0) + (s.columns > 0);
+    const size_t line = (size_t)s.width * s.columns;
+
+    if (i == 0 || i == vt_row_count(s))
+        return marks[i > 0][axes];
+    if (i % s.width)
+        return ",";
+    return marks[2][s.rows && i % line == 0 ? 2 : 1];
+}
+
 /* ---- text ---- */
 
 /* A path on a line of its own: tab, newline and backslash are escaped. */
@@ -49,13 +78,11 @@ static void put_numbers(const vt_vectors *v, const float *x)
 {
     FILE *f = v->file.f;
 
-    fputs(v->given ? "[[" : "[", f);
     for (size_t i = 0; i < v->count; i++) {
-        if (i)
-            fputs(i % v->width ? "," : "],[", f);
+        fputs(vt_row_mark(v->shape, i), f);
         vt_print(f, "%.9g", (double)x[i]);
     }
-    fputs(v->given ? "]]" : "]", f);
+    fputs(vt_row_mark(v->shape, v->count), f);
 }
 
 static bool of_texts(const vt_vectors *v)
@@ -147,19 +174,19 @@ done:
 }
 
 vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
-                             const vt_about *about, uint32_t given,
-                             uint32_t width, bool half)
+                             const vt_about *about, vt_row_shape shape,
+                             bool half)
 {
     vitcl_status st;
     vt_vectors *v = NULL;
 
     VT_TRY(VT_NEW(&v, 1));
     v->about = *about;
-    v->given = given, v->width = width, v->half = half;
+    v->shape = shape, v->half = half;
+    v->count = vt_row_count(shape);
     while (v->format < VT_FORMATS && !vt_path_ends(path, endings[v->format]))
         v->format++;
-    if (v->format == VT_FORMATS || !width ||
-        !vt_mul(&v->count, given ? given : 1, width))
+    if (v->format == VT_FORMATS || !v->count)
         VT_TRY(vt_fail(VITCL_EINVAL, "%s: no format for vectors", path));
     VT_TRY(VT_NEW(&v->narrow, v->count));
     VT_TRY(VT_NEW(&v->nan, v->count));

@@ -1,12 +1,13 @@
 /*
  * components.c - principal components by Lanczos' method.
  *
- * The covariance C is never formed: a step is a product with x and one with its
- * transpose. Each new direction is made orthogonal to all others, so that the
- * basis V stays sound, and V^T C V is tridiagonal. It is diagonalised by
- * rotations (Jacobi's method). That ends when the residuals of the wanted
- * components are small, or V spans everything that has variance. (Golub and Van
- * Loan, Matrix Computations, chapters 8 and 10.)
+ * The covariance C of rows that are all there is not formed: a step is a
+ * product with x and one with its transpose. Each new direction is made
+ * orthogonal to all others, so that the basis V stays sound, and V^T C V is
+ * tridiagonal. It is diagonalised by rotations (Jacobi's method). That ends
+ * when the residuals of the wanted components are small, or V spans everything
+ * that has variance. (Golub and Van Loan, Matrix Computations, chapters 8 and
+ * 10.)
  */
 #include "inspect/components.h"
 
@@ -22,7 +23,8 @@ static const double tiny = 1e-14; /* of the trace: nothing */
 
 typedef struct work {
     int rows, width, k, steps;
-    double *x;            /* [rows][width], centred */
+    double *x;            /* [rows][width], centred; or */
+    const double *c;      /* C[width][width] */
     double *along;        /* [rows] */
     double *v;            /* [steps + 1][width] */
     double *alpha, *beta; /* the tridiagonal matrix; beta[j]: v[j], v[j + 1] */
@@ -33,6 +35,11 @@ typedef struct work {
     bool again;           /* did directions run out? */
     bool complete;        /* has the rest no variance? */
 } work;
+
+static size_t at(int row, int width, int column)
+{
+    return (size_t)row * (size_t)width + (size_t)column;
+}
 
 static double dot(const double *a, const double *b, int n)
 {
@@ -77,9 +84,13 @@ static void centre(work *w, const float *x)
     }
 }
 
-/* out = x^T x in */
+/* out = C in */
 static void multiply(double *out, work *w, const double *in)
 {
+    for (int i = 0; w->c && i < w->width; i++)
+        out[i] = dot(w->c + (size_t)i * (size_t)w->width, in, w->width);
+    if (w->c)
+        return;
     memset(out, 0, (size_t)w->width * sizeof *out);
     for (int i = 0; i < w->rows; i++)
         add(out, dot(row_of(w, i), in, w->width), row_of(w, i), w->width);
@@ -239,38 +250,149 @@ static void finish(double *axis, double *score, double *variance, work *w,
     }
 }
 
+/* Of x, if it is given, else of w->c. */
+static vitcl_status compute(double *axis, double *score, double *variance,
+                            work *w, const float *x)
+{
+    vitcl_status st = VITCL_OK;
+    size_t d, s;
+
+    if (w->rows < 1 || w->width < 1 || w->k < 1 || w->k > MOST / 2)
+        return vt_fail(VITCL_EINVAL, "%d components of %d x %d numbers", w->k,
+                       w->rows, w->width);
+    w->steps = w->width < MOST ? w->width : MOST;
+    w->look = w->k + 20;
+    d = (size_t)w->width, s = (size_t)w->steps;
+    if (x)
+        VT_TRY(VT_NEW(&w->x, (size_t)w->rows * d));
+    VT_TRY(VT_NEW(&w->v, (s + 1) * d));
+    VT_TRY(VT_NEW(&w->alpha, s));
+    VT_TRY(VT_NEW(&w->beta, s));
+    VT_TRY(VT_NEW(&w->small, s * s));
+    VT_TRY(VT_NEW(&w->turn, s * s));
+    VT_TRY(VT_NEW(&w->order, s));
+    if (x)
+        centre(w, x);
+    finish(axis, score, variance, w, iterate(w));
+done:
+    free(w->x);
+    free(w->v);
+    free(w->alpha);
+    free(w->beta);
+    free(w->small);
+    free(w->turn);
+    free(w->order);
+    return st;
+}
+
 vitcl_status vt_components(double *axis, double *score, double *variance, int k,
                            const float *x, int rows, int width)
 {
-    vitcl_status st = VITCL_OK;
-    work w = {.rows = rows,
-              .width = width,
-              .k = k,
-              .steps = width < MOST ? width : MOST,
-              .look = k + 20};
-    const size_t d = (size_t)width, s = (size_t)w.steps;
+    work w = {.rows = rows, .width = width, .k = k};
 
-    if (rows < 1 || width < 1 || k < 1 || k > MOST / 2)
-        return vt_fail(VITCL_EINVAL, "%d components of %d x %d numbers", k,
-                       rows, width);
-    VT_TRY(VT_NEW(&w.x, (size_t)rows * d));
-    VT_TRY(VT_NEW(&w.v, (s + 1) * d));
-    VT_TRY(VT_NEW(&w.alpha, s));
-    VT_TRY(VT_NEW(&w.beta, s));
-    VT_TRY(VT_NEW(&w.small, s * s));
-    VT_TRY(VT_NEW(&w.turn, s * s));
-    VT_TRY(VT_NEW(&w.order, s));
-    centre(&w, x);
-    finish(axis, score, variance, &w, iterate(&w));
+    return compute(axis, score, variance, &w, x);
+}
+
+/* ---- rows that come piece by piece ---- */
+
+struct vt_moments {
+    int width;
+    uint64_t rows;
+    double *from;    /* [width]: the first row, near which sums are small */
+    double *sum;     /* [width] of the rows less that one */
+    double *product; /* [width][width], the lower half */
+    double *row;
+};
+
+vitcl_status vt_moments_new(vt_moments **out, int width)
+{
+    vitcl_status st;
+    vt_moments *m = NULL;
+    const size_t d = (size_t)width;
+
+    VT_TRY(VT_NEW(&m, 1));
+    m->width = width;
+    VT_TRY(VT_NEW(&m->from, d));
+    VT_TRY(VT_NEW(&m->sum, d));
+    VT_TRY(VT_NEW(&m->product, d * d));
+    VT_TRY(VT_NEW(&m->row, d));
+    *out = m, m = NULL;
 done:
-    free(w.x);
-    free(w.v);
-    free(w.alpha);
-    free(w.beta);
-    free(w.small);
-    free(w.turn);
-    free(w.order);
+    vt_moments_free(m);
     return st;
+}
+
+void vt_moments_free(vt_moments *m)
+{
+    if (!m)
+        return;
+    free(m->from);
+    free(m->sum);
+    free(m->product);
+    free(m->row);
+    free(m);
+}
+
+void vt_moments_add(vt_moments *m, const float *x, int rows)
+{
+    const int d = m->width;
+
+    for (int i = 0; i < rows; i++, x += d) {
+        for (int c = 0; m->rows == 0 && c < d; c++)
+            m->from[c] = (double)x[c];
+        for (int c = 0; c < d; c++) {
+            m->row[c] = (double)x[c] - m->from[c];
+            m->sum[c] += m->row[c];
+        }
+        for (int c = 0; c < d; c++)
+            add(m->product + (size_t)c * (size_t)d, m->row[c], m->row, c + 1);
+        m->rows++;
+    }
+}
+
+uint64_t vt_moments_rows(const vt_moments *m)
+{
+    return m->rows;
+}
+
+vitcl_status vt_moments_components(double *axis, double *mean, double *variance,
+                                   double *spread, int k, const vt_moments *m)
+{
+    vitcl_status st = VITCL_OK;
+    const int d = m->width;
+    const double n = (double)m->rows;
+    double *full = NULL;
+    work w = {.rows = m->rows > 0, .width = d, .k = k};
+
+    VT_TRY(VT_NEW(&full, (size_t)d * (size_t)d));
+    for (int a = 0; a < d; a++) {
+        mean[a] = m->from[a] + m->sum[a] / n;
+        for (int b = 0; b <= a; b++)
+            full[at(a, d, b)] = full[at(b, d, a)] =
+                m->product[at(a, d, b)] - m->sum[a] * m->sum[b] / n;
+        w.total += fmax(full[at(a, d, a)], 0);
+    }
+    w.c = full;
+    VT_TRY(compute(axis, NULL, variance, &w, NULL));
+    for (int i = 0; i < k; i++)
+        spread[i] = sqrt(variance[i] * w.total / n);
+done:
+    free(full);
+    return st;
+}
+
+void vt_scores(double *score, const double *axis, const double *mean, int k,
+               const float *x, int rows, int width)
+{
+    for (int i = 0; i < k; i++)
+        for (int r = 0; r < rows; r++) {
+            double sum = 0;
+
+            for (int c = 0; c < width; c++)
+                sum += axis[at(i, width, c)] *
+                       ((double)x[at(r, width, c)] - mean[c]);
+            score[at(i, rows, r)] = sum;
+        }
 }
 
 vitcl_status vt_cosines(double *out, const float *x, int rows, int width)

@@ -8,6 +8,7 @@
 #include "base/status.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* The first k principal components of the rows of x[rows][width], each number
  * less its column's mean. axis[k][width] are of length 1, the largest share of
@@ -17,6 +18,21 @@
  * variance may be NULL. */
 vitcl_status vt_components(double *axis, double *score, double *variance, int k,
                            const float *x, int rows, int width);
+
+/* Rows that come piece by piece, of which only sums are kept: width x width
+ * numbers. */
+typedef struct vt_moments vt_moments;
+vitcl_status vt_moments_new(vt_moments **out, int width);
+void vt_moments_add(vt_moments *m, const float *x, int rows);
+uint64_t vt_moments_rows(const vt_moments *m);
+/* The components of all rows so far, as above. mean[width]: of the columns;
+ * spread[k]: the standard deviation of the rows along each axis. */
+vitcl_status vt_moments_components(double *axis, double *mean, double *variance,
+                                   double *spread, int k, const vt_moments *m);
+void vt_moments_free(vt_moments *m);
+/* score[k][rows]: rows, less the mean, along each axis. */
+void vt_scores(double *score, const double *axis, const double *mean, int k,
+               const float *x, int rows, int width);
 
 /* out[rows][rows]: the cosine of the angle between two rows; 0 for a row of
  * zeros. */

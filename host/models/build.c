@@ -15,6 +15,12 @@ int vt_model_tokens(const vt_model *m, int height, int width)
     return h * w + c->class_token + c->dist_token + c->registers;
 }
 
+bool vt_model_grid(int *rows, int *columns, const vt_model *m, int height,
+                   int width)
+{
+    return vt_config_grid(rows, columns, &m->config, height, width);
+}
+
 static vitcl_status whole(const vt_model *m, int pixels, int own, int patch)
 {
     const int less = pixels / patch * patch;

@@ -186,6 +186,9 @@ vitcl_status vt_model_macs(double *out, const vt_model *m, int height,
                            int width);
 /* Tokens in a block for a picture of this size; 0: no whole patch. */
 int vt_model_tokens(const vt_model *m, int height, int width);
+/* The grid of its patches; false: it is too small. */
+bool vt_model_grid(int *rows, int *columns, const vt_model *m, int height,
+                   int width);
 /* VITCL_EINVAL where pixels after the last whole patch would be ignored, unless
  * the model was trained so. */
 vitcl_status vt_model_whole(const vt_model *m, int height, int width);

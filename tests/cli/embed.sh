@@ -29,3 +29,94 @@ cmp <(tail -c +513 tokens.npy | head -c 768) <(tail -c +513 class.npy) ||
     fail "the class token is not the first token"
 run 0 embed -m "$VT_DATA/models/hf_clip" -o clip.safetensors "$picture"
 head -c 2000 clip.safetensors | grep -aq '"features"' || fail "no features"
+
+# The grid of patch tokens equals the tensor that tests/models compares with
+# timm and Hugging Face, at a size that is neither square nor the trained one.
+cat >grid.py <<'E'
+import array, json, random, shutil, subprocess, sys
+vitcl, models = sys.argv[1:]
+HEIGHT, WIDTH = 24, 40
+random.seed(5)
+rgb = bytes(random.randrange(256) for _ in range(HEIGHT * WIDTH * 3))
+open("g.ppm", "wb").write(b"P6 %d %d 255\n" % (WIDTH, HEIGHT) + rgb)
+x = array.array("f", ((v / 255 - 0.5) / 0.5 for c in range(3) for v in rgb[c::3]))
+head = json.dumps({"pixel_values": {"dtype": "F32", "shape": [1, 3, HEIGHT, WIDTH], "data_offsets": [0, 4 * len(x)]}}).encode()
+open("x.safetensors", "wb").write(len(head).to_bytes(8, "little") + head + x.tobytes())
+
+
+def read(path, *names):
+    raw = open(path, "rb").read()
+    n = int.from_bytes(raw[:8], "little")
+    t = json.loads(raw[8:8 + n])
+    name = [k for k in names if k in t][0]
+    a, b = t[name]["data_offsets"]
+    return t[name]["shape"], array.array("f", raw[8 + n + a:8 + n + b])
+
+
+def flat(v):
+    return [x for part in v for x in flat(part)] if isinstance(v, list) else [v]
+
+
+def take(name):
+    """A copy of the model that takes the picture as it is."""
+    shutil.copytree(f"{models}/{name}", name)
+    how = {"crop_pct": 1.0, "mean": [0.5] * 3, "std": [0.5] * 3}
+    if name.startswith("timm"):
+        config = json.load(open(name + "/config.json"))
+        config["pretrained_cfg"].update(how)
+        json.dump(config, open(name + "/config.json", "w"))
+    else:
+        json.dump({"do_center_crop": False, "size": {"height": HEIGHT, "width": WIDTH}, "image_mean": how["mean"], "image_std": how["std"]},
+                  open(name + "/preprocessor_config.json", "w"))
+
+
+rows, columns = HEIGHT // 8, WIDTH // 8
+for name, prefix in ("timm_vit_gap_rect", 0), ("hf_dinov2_reg", 3), ("timm_dinov3", 5):
+    take(name)
+    size = ["--size", f"{HEIGHT}x{WIDTH}"]
+    subprocess.check_call([vitcl, "forward", "-m", name, "-i", "x.safetensors", "-o", "f.safetensors", "--keep", "norm"])
+    (_, tokens, width), want = read("f.safetensors", "norm", "last_hidden_state")
+    assert tokens == prefix + rows * columns, (name, tokens)
+    want, most = want[prefix * width:], max(map(abs, want))
+    for end in ("safetensors", "npy", "jsonl")[:None if name == "timm_dinov3" else 1]:
+        subprocess.check_call([vitcl, "embed", "-m", name, "--tokens", *size, "-o", "g." + end, "g.ppm", "g.ppm"])
+    shape, got = read("g.safetensors", "features")
+    assert shape == [2, rows, columns, width], (name, shape)
+    assert got[:len(want)] == got[len(want):]
+    worst = max(abs(a - b) for a, b in zip(got, want))
+    assert worst < 1e-5 * most, (name, worst, most)
+raw = open("g.npy", "rb").read()
+assert b"'shape': (2,%d,%d,%d)" % (rows, columns, width) in raw[:512], raw[:200]
+assert raw[512:] == got.tobytes()
+lines = [json.loads(line)["features"] for line in open("g.jsonl")]
+out = subprocess.check_output([vitcl, "embed", "-m", name, "--features", "patches", *size, "g.ppm"])
+for grid in (*lines, json.loads(out)["features"]):
+    assert len(grid) == rows and all(len(row) == columns for row in grid)
+    assert all(len(v) == width for row in grid for v in row)
+    assert all(abs(a - b) <= 1e-5 * most for a, b in zip(flat(grid), want))
+E
+python3 grid.py "$VITCL" "$VT_DATA/models" || fail "the grid of patch tokens"
+cp g.ppm h.ppm
+mkdir p-npy p-safetensors
+run 0 embed -m timm_dinov3 --tokens --normalize --store f16 -o index.safetensors g.ppm
+run 0 embed -m timm_dinov3 --update -o index.safetensors g.ppm h.ppm
+head -c 4000 index.safetensors | grep -aq '"dtype":"F16","shape":\[2,3,3,16\]' ||
+    fail "the updated grid"
+run 1 search index.safetensors g.ppm
+says 'the index has many vectors of each picture; search needs one vector'
+for end in npy safetensors; do
+    run 0 embed -m timm_dinov3 --tokens --size 32x24 -o whole.$end g.ppm h.ppm
+    for shard in 1/2 2/2; do
+        run 0 embed -m timm_dinov3 --tokens --size 32x24 --shard $shard -o "p-$end/all-{shard}.$end" g.ppm h.ppm
+    done
+    run 0 merge p-$end
+    cmp whole.$end p-$end/all.$end || fail "merged grids, .$end"
+done
+run 1 embed -m "$VT_DATA/models/timm_resnet" --tokens g.ppm
+says 'this model has no tokens; use --features pooled'
+run 2 embed -m timm_dinov3 --tokens --features class g.ppm
+says -- '--tokens is --features patches, not class; leave one out'
+run 2 embed -m timm_dinov3 --tokens -o t.csv g.ppm
+says 'a table has no grids of tokens'
+run 1 embed -m timm_dinov3 --tokens --size 20x24 g.ppm
+says 'not a multiple of its patch, 8; take 16 or 24'

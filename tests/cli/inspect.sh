@@ -117,6 +117,71 @@ run 1 inspect -m "$VT_DATA/models/timm_axial" --discard 0.5 -o g "$picture"
 says -- '--discard is not available for axial attention'
 [ ! -e g ] || fail "a refusal leaves a folder"
 
+# several pictures in one basis: the left half of a picture has the same colours
+# as where it is the right half
+python3 - <<'E'
+import random
+random.seed(1)
+def half():
+    return [bytes(random.randrange(256) for _ in range(24 * 3)) for _ in range(48)]
+a, b, c = half(), half(), half()
+def save(name, left, right):
+    open(name, "wb").write(b"P6 48 48 255\n" + b"".join(l + r for l, r in zip(left, right)))
+save("1.ppm", a, b)
+save("2.ppm", b, c)
+save("3.ppm", c, a)
+E
+cp -r "$VT_DATA/models/timm_vit" local
+python3 - <<'E'
+# No positions, and no attention: a token is its patch's.
+import json, struct
+path = "local/model.safetensors"
+raw = bytearray(open(path, "rb").read())
+n = struct.unpack("<Q", raw[:8])[0]
+for name, t in json.loads(raw[8:8 + n]).items():
+    if name == "pos_embed" or ".attn.proj." in name:
+        a, b = t["data_offsets"]
+        raw[8 + n + a:8 + n + b] = bytes(b - a)
+open(path, "wb").write(raw)
+config = json.load(open("local/config.json"))
+config["pretrained_cfg"]["crop_pct"] = 1.0
+json.dump(config, open("local/config.json", "w"))
+E
+run 0 inspect -m local --size 48 --together -o all 1.ppm 2.ppm 3.ppm
+run 0 inspect -m local --size 48 --together -o again 3.ppm 2.ppm 1.ppm
+run 0 inspect -m local --size 48 -o own 1.ppm 2.ppm 3.ppm
+grep -q 'components of the patch tokens of 3 pictures' all/inspect.json || fail "a caption"
+python3 - <<'E' || fail "pictures in one basis"
+import json
+def scores(folder, picture):
+    t = json.load(open(f"{folder}/{picture}.ppm/pca.json"))
+    assert t["shape"] == [3, 6, 6]
+    v = t["values"]
+    rows = [[tuple(v[k * 36 + y * 6 + x] for k in range(3)) for x in range(6)] for y in range(6)]
+    return [r[:3] for r in rows], [r[3:] for r in rows]
+def far(a, b):
+    return max(abs(p - q) for r, s in zip(a, b) for u, v in zip(r, s) for p, q in zip(u, v))
+def check(folder):
+    (a, b), (b2, c), (c2, a2) = (scores(folder, k) for k in "123")
+    return max(far(a, a2), far(b, b2), far(c, c2)), max(far(a, b), far(a, c))
+same, other = check("all")
+assert same < 1e-4 * other, (same, other)
+same, _ = check("own")
+assert same > 1e-2 * other, (same, other)
+same, other = max(far(x, y) for k in "123" for x, y in zip(scores("all", k), scores("again", k))), other
+assert same < 1e-4 * other, ("the order of the pictures changes the basis", same)
+# Of all tokens: the mean of a component is 0, and the first varies most.
+values = [[x for k in "123" for half in scores("all", k) for row in half for t in row for x in t[i:i + 1]] for i in range(3)]
+assert all(abs(sum(v)) < 1e-3 * max(v) for v in values)
+spread = [sum(x * x for x in v) for v in values]
+assert spread[0] > spread[1] > spread[2] > 0
+assert abs(sum(x * y for x, y in zip(*values[:2]))) < 1e-4 * spread[0]
+E
+run 2 inspect -m local --together -o g - </dev/null
+says -- '--together needs pictures that can be read twice'
+run 2 inspect -m local --together -o g
+says -- '--together needs pictures that can be read twice'
+
 # another size; a layer, a head, a patch
 run 0 inspect "${model[@]}" --size 32x40 -o big "$picture"
 check big 2 2 32 40 4 5

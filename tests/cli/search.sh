@@ -131,9 +131,9 @@ run 1 search p query.ppm
 says 'p: a folder, not an index'
 run 0 embed $small --features tokens -o tokens.safetensors p/1.ppm
 run 1 search tokens.safetensors query.ppm
-says 'all tokens'
+says 'many vectors of each picture'
 run 1 dupes tokens.safetensors
-says 'all tokens'
+says 'many vectors of each picture'
 
 # ---- groups
 run 0 dupes a.safetensors --threshold 0.99999 --json

@@ -65,8 +65,10 @@ static void compare(worst *w, const char *name, const vt_tensor *want,
     free(a), free(b);
 }
 
-static void check(vitcl_device *device, const char *root, const char *name,
-                  bool adam, const char *gemm, vitcl_precision precision)
+/* model NULL: it is in the folder of the case. */
+static void check_steps(vitcl_device *device, const char *root,
+                        const char *name, const char *model, uint32_t steps,
+                        bool adam, const char *gemm, vitcl_precision precision)
 {
     char dir[600], batch[700], settings[700], expected[700];
     char *out = vt_test_folder();
@@ -82,8 +84,8 @@ static void check(vitcl_device *device, const char *root, const char *name,
     snprintf(expected, sizeof expected, "%s/expected.safetensors", dir);
     char file[400];
     snprintf(file, sizeof file, "%s/o.safetensors", out);
-    vt_check(vt_train_steps(file, device, dir, batch, settings, 10, gemm,
-                            precision));
+    vt_check(vt_train_steps(file, device, model ? model : dir, batch, settings,
+                            steps, gemm, precision));
     vt_check(vt_tensors_open(&got, file));
     vt_check(vt_tensors_open(&want, expected));
     for (size_t i = 0; i < vt_tensors_count(want); i++) {
@@ -100,6 +102,12 @@ static void check(vitcl_device *device, const char *root, const char *name,
     vt_tensors_free(got);
     remove(file);
     rmdir(out);
+}
+
+static void check(vitcl_device *device, const char *root, const char *name,
+                  bool adam, const char *gemm, vitcl_precision precision)
+{
+    check_steps(device, root, name, NULL, 10, adam, gemm, precision);
 }
 
 static void check_golden(vitcl_precision precision)
@@ -123,6 +131,27 @@ static void check_golden(vitcl_precision precision)
 Test(train, golden)
 {
     check_golden(VITCL_F32);
+}
+
+/* DINOv3: the gradient of rotary positions is the rotation back. */
+Test(train, golden_rotary)
+{
+    vitcl_device *device = NULL;
+    const char *select = getenv("VITCL_TEST_DEVICE");
+
+    vt_check(vitcl_device_open(&device, select && *select ? select : "any"));
+    check_steps(device, VT_DATA "/train", "timm_dinov3",
+                VT_DATA "/models/timm_dinov3", 1, false, NULL, VITCL_F32);
+    cr_expect_neq(
+        vt_train_steps(
+            "none.safetensors", device, VT_DATA "/models/timm_rotary_mixed",
+            VT_DATA "/train/timm_rotary_mixed/batch.safetensors",
+            VT_DATA "/train/timm_dinov3/train.json", 1, NULL, VITCL_F32),
+        VITCL_OK);
+    cr_expect(strstr(vt_message(), "rope.freqs.0") &&
+                  strstr(vt_message(), "cannot be trained"),
+              "%s", vt_message());
+    vitcl_device_free(device);
 }
 
 /* By the instructions that are found faster here, or FMAs. */

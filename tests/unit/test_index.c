@@ -46,8 +46,9 @@ static void write_index(const float *x, uint32_t rows, uint32_t width,
 {
     vt_vectors *v = NULL;
 
-    cr_assert_eq(vt_vectors_open(&v, file, &about, 0, width, half), VITCL_OK,
-                 "%s", vt_message());
+    cr_assert_eq(
+        vt_vectors_open(&v, file, &about, (vt_row_shape){.width = width}, half),
+        VITCL_OK, "%s", vt_message());
     for (uint32_t i = 0; i < rows; i++) {
         char path[32];
         const vt_vectors_row row = {.path = path,
@@ -287,7 +288,9 @@ Test(index, counts_what_f16_cannot_hold)
     vt_vectors *v = NULL;
 
     for (int half = 0; half < 2; half++) {
-        cr_assert_eq(vt_vectors_open(&v, file, &about, 0, 2, half), VITCL_OK);
+        cr_assert_eq(
+            vt_vectors_open(&v, file, &about, (vt_row_shape){.width = 2}, half),
+            VITCL_OK);
         for (int i = 0; i < 5; i++)
             cr_assert_eq(vt_vectors_add(v, &(vt_vectors_row){.path = "p",
                                                              .numbers = x[i]}),
@@ -343,7 +346,9 @@ Test(index, finds_the_pictures)
         if (said)
             snprintf(a.folder, sizeof a.folder, "%s%s", said == 1 ? sub : "/no",
                      said == 1 ? "" : sub);
-        cr_assert_eq(vt_vectors_open(&v, file, &a, 0, 1, false), VITCL_OK);
+        cr_assert_eq(
+            vt_vectors_open(&v, file, &a, (vt_row_shape){.width = 1}, false),
+            VITCL_OK);
         cr_assert_eq(
             vt_vectors_add(
                 v, &(vt_vectors_row){.path = "p", .numbers = &(float){1}}),

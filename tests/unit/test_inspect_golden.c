@@ -134,6 +134,67 @@ Test(inspect, golden_tokens)
     free(tokens);
 }
 
+/* The same rows in pieces of different lengths, of which only sums are kept. */
+Test(inspect, golden_components_of_pieces)
+{
+    static double axes[3 * WIDTH], mean[WIDTH], scores[3 * N], shares[3];
+    static const int pieces[] = {1, 30, 7, N - 38};
+    double spread[3];
+    vt_moments *m = NULL;
+    size_t n, from = 0;
+    float *tokens = read_golden("tokens", &n);
+
+    cr_assert_eq(vt_moments_new(&m, WIDTH), VITCL_OK);
+    cr_expect_eq(vt_moments_components(axes, mean, shares, spread, 3, m),
+                 VITCL_EINVAL);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        vt_moments_add(m, tokens + from * WIDTH, pieces[i]);
+        from += (size_t)pieces[i];
+    }
+    cr_assert_eq(from, N);
+    cr_expect_eq(vt_moments_rows(m), N);
+    cr_assert_eq(vt_moments_components(axes, mean, shares, spread, 3, m),
+                 VITCL_OK);
+    vt_scores(scores, axes, mean, 3, tokens, N, WIDTH);
+    same("pca_axes", axes, 3 * WIDTH);
+    same("pca_scores", scores, 3 * N);
+    same("pca_shares", shares, 3);
+    for (int k = 0; k < 3; k++) {
+        double squares = 0;
+
+        for (int i = 0; i < N; i++)
+            squares += scores[k * N + i] * scores[k * N + i];
+        cr_expect_float_eq(spread[k], sqrt(squares / N), 1e-9);
+    }
+    vt_moments_free(m);
+    free(tokens);
+}
+
+/* Far from zero, differences are not lost; rows that are all alike, and one
+ * row alone, have no components. */
+Test(inspect, components_of_pieces_at_the_edges)
+{
+    double axis[2 * 3], mean[3], share[2], spread[2];
+    vt_moments *m = NULL;
+
+    cr_assert_eq(vt_moments_new(&m, 3), VITCL_OK);
+    vt_moments_add(m, (const float[]){4e6f, 4e6f, 4e6f}, 1);
+    cr_assert_eq(vt_moments_components(axis, mean, share, spread, 2, m),
+                 VITCL_OK);
+    cr_expect(axis[0] == 0 && share[0] == 0 && spread[0] == 0);
+    vt_moments_add(
+        m, (const float[]){4e6f, 4e6f + 2, 4e6f, 4e6f, 4e6f - 2, 4e6f}, 2);
+    cr_assert_eq(vt_moments_components(axis, mean, share, spread, 2, m),
+                 VITCL_OK);
+    cr_expect_float_eq(axis[0], 0, 1e-9);
+    cr_expect_float_eq(axis[1], 1, 1e-9);
+    cr_expect_float_eq(axis[2], 0, 1e-9);
+    cr_expect_float_eq(share[0], 1, 1e-9);
+    cr_expect_float_eq(share[1], 0, 1e-9);
+    cr_expect_float_eq(spread[0], sqrt(8.0 / 3), 1e-9);
+    vt_moments_free(m);
+}
+
 static float *weight(vitcl_model *m, const char *name, size_t count)
 {
     vitcl_tensor_info info = {.size = sizeof info};

@@ -173,8 +173,9 @@ static vt_index *write_index(const float *x, int rows, char *file)
     fd = mkstemps(file, 12);
     cr_assert_geq(fd, 0);
     close(fd);
-    cr_assert_eq(vt_vectors_open(&v, file, &about, 0, WIDTH, false), VITCL_OK,
-                 "%s", vt_message());
+    cr_assert_eq(vt_vectors_open(&v, file, &about,
+                                 (vt_row_shape){.width = WIDTH}, false),
+                 VITCL_OK, "%s", vt_message());
     for (int i = 0; i < rows; i++) {
         const vt_vectors_row row = {.path = "p", .numbers = x + i * WIDTH};
 

@@ -133,7 +133,7 @@ answer *answering_next(answering *w)
     *a = w->batch.answers[w->at++];
     w->count++;
     if (!a->error) {
-        a->numbers = w->batch.numbers + a->row * w->share;
+        a->numbers = w->batch.numbers + a->row * w->share + w->skip;
         a->rgb = w->batch.rgb + a->row * w->picture_bytes;
         a->error = w->batch.wrong[a->row];
         if (a->error)

@@ -35,9 +35,9 @@ typedef struct answering {
     /* by answering_session() */
     vitcl_session *session; /* of several devices: the first */
     /* Set before answering_start(): of this tensor `share` numbers a picture
-     * are read; the first `used` of these are the answer. */
+     * are read; `used` of these, after `skip`, are the answer. */
     const char *tensor;
-    size_t share, used;
+    size_t share, skip, used;
     /* by answering_next() */
     uint64_t count, bad; /* of pictures, failed ones too; of those */
     done_source *source;

@@ -27,8 +27,8 @@ bool done_judge(char **wrong, const float *numbers, uint32_t n,
                 vitcl_session *session, const answering *w)
 {
     for (uint32_t i = 0; i < n; i++) {
-        const char *why = numbers_wrong(numbers + i * w->share, w->used,
-                                        session, w->tensor, i);
+        const char *why = numbers_wrong(numbers + i * w->share + w->skip,
+                                        w->used, session, w->tensor, i);
 
         wrong[i] = why ? strdup(why) : NULL;
         if (why && !wrong[i])

@@ -13,6 +13,23 @@ static bool inner(const embedding *e)
     return e->what && strcmp(e->what, "pooled") != 0;
 }
 
+/* The grid of patch tokens, which follow the prefix tokens. */
+static int take_grid(embedding *e, const vitcl_tensor_info *t)
+{
+    vitcl_model_info m = {.size = sizeof m};
+    uint32_t height, width;
+
+    vitcl_session_size(&height, &width, e->on.session);
+    if (vitcl_model_describe(&m, e->on.model, height, width, 1) != VITCL_OK)
+        return failed();
+    if (!m.rows || t->shape[1] < (uint64_t)m.rows * m.columns)
+        return fail("this model has no grid of patch tokens; use --features "
+                    "pooled");
+    e->shape = (vt_row_shape){m.rows, m.columns, t->shape[2]};
+    e->on.skip = e->on.share - vt_row_count(e->shape);
+    return EXIT_OK;
+}
+
 /* All tokens after the final norm, under this family's name for them. */
 static int find_tokens(embedding *e)
 {
@@ -23,13 +40,16 @@ static int find_tokens(embedding *e)
         for (uint32_t i = 0;
              vitcl_session_tensor(&t, e->on.session, i) == VITCL_OK; i++)
             if (strcmp(t.name, names[n]) == 0 && t.rank == 3) {
+                const bool all = strcmp(e->what, "tokens") == 0;
+
                 e->on.tensor = names[n];
-                e->width = t.shape[2];
-                e->given = strcmp(e->what, "tokens") == 0 ? t.shape[1] : 0;
-                e->on.share = (size_t)t.shape[1] * e->width;
-                return EXIT_OK;
+                e->on.share = (size_t)t.shape[1] * t.shape[2];
+                e->shape = (vt_row_shape){.columns = all ? t.shape[1] : 0,
+                                          .width = t.shape[2]};
+                return strcmp(e->what, "patches") == 0 ? take_grid(e, &t)
+                                                       : EXIT_OK;
             }
-    return fail("this model has no normalised tokens; use --features pooled");
+    return fail("this model has no tokens; use --features pooled");
 }
 
 static int choose(embedding *e)
@@ -37,8 +57,9 @@ static int choose(embedding *e)
     if (inner(e))
         return find_tokens(e);
     e->on.tensor = "features";
-    e->on.share = e->width = vitcl_session_features(e->on.session);
-    return e->width ? EXIT_OK : fail("this model yields no features");
+    e->shape.width = vitcl_session_features(e->on.session);
+    e->on.share = e->shape.width;
+    return e->shape.width ? EXIT_OK : fail("this model yields no features");
 }
 
 int embedding_open(embedding *e)
@@ -50,7 +71,7 @@ int embedding_open(embedding *e)
         code = answering_session(&e->on, inner(e) ? keep : NULL);
     if (code == EXIT_OK)
         code = choose(e);
-    e->on.used = (size_t)(e->given ? e->given : 1) * e->width;
+    e->on.used = vt_row_count(e->shape);
     return code;
 }
 
@@ -140,12 +161,14 @@ int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
 
 void embedding_normalize(const embedding *e, float *v)
 {
-    for (size_t at = 0; at < e->on.used; at += e->width) {
+    const uint32_t width = e->shape.width;
+
+    for (size_t at = 0; at < e->on.used; at += width) {
         double sum = 0;
 
-        for (uint32_t i = 0; i < e->width; i++)
+        for (uint32_t i = 0; i < width; i++)
             sum += (double)v[at + i] * (double)v[at + i];
-        for (uint32_t i = 0; i < e->width && sum > 0; i++)
+        for (uint32_t i = 0; i < width && sum > 0; i++)
             v[at + i] = (float)((double)v[at + i] / sqrt(sum));
     }
 }

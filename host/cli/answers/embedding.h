@@ -8,9 +8,9 @@
 #include "index/index.h"
 
 typedef struct embedding {
-    answering on;          /* set before: common, operands, pictures */
-    const char *what;      /* "pooled", "class", "tokens"; NULL: pooled */
-    uint32_t given, width; /* vectors a picture (0: one, of rank 1), of width */
+    answering on;     /* set before: common, operands, pictures */
+    const char *what; /* "pooled", "class", "tokens", "patches"; NULL: pooled */
+    vt_row_shape shape; /* of a picture's vectors */
 } embedding;
 
 /* Opens the model, the pictures and a session, and chooses the tensor. */

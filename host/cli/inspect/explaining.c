@@ -84,7 +84,7 @@ int explaining_start(explaining *e, const vitcl_model *model,
     if (vitcl_model_describe(&e->info, model, e->height, e->width, 1) !=
         VITCL_OK)
         return failed();
-    if (!inspect_grid(&e->grid, &e->info, e->height, e->width)) {
+    if (!inspect_grid(&e->grid, &e->info)) {
         say_none(e);
         return EXIT_OK;
     }

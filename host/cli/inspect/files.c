@@ -411,6 +411,35 @@ int inspect_number(uint32_t *out, const char *name, const char *text,
     return EXIT_OK;
 }
 
+int inspect_numbers(const char *layer, const char *head, const char *class)
+{
+    uint32_t n;
+    int code = inspect_number(&n, "layer", layer, UINT32_MAX, 0);
+
+    if (code == EXIT_OK)
+        code = inspect_number(&n, "head", head, UINT32_MAX, 0);
+    if (code == EXIT_OK && class && strcmp(class, "top") != 0)
+        code = inspect_number(&n, "class", class, UINT32_MAX, 0);
+    return code;
+}
+
+int inspect_query(int *patch, const char *text, const vitcl_model_info *m,
+                  const vt_patch_grid *grid)
+{
+    unsigned x = 0, y = 0;
+    int used = -1;
+
+    if (sscanf(text, "%9u,%9u%n", &x, &y, &used) != 2 || used < 0 || text[used])
+        return usage("--query %s: two whole numbers, as in 100,80", text);
+    x /= m->patch, y /= m->patch;
+    if (x >= m->columns || y >= m->rows)
+        return usage("--query %s is not in the picture of %ux%u pixels (width "
+                     "x height) that the model sees",
+                     text, m->columns * m->patch, m->rows * m->patch);
+    *patch = (int)y * grid->columns + (int)x;
+    return EXIT_OK;
+}
+
 int inspect_report(const char *folder)
 {
     if (vt_inspect_report(folder) != VITCL_OK)
@@ -419,20 +448,16 @@ int inspect_report(const char *folder)
     return flush_results();
 }
 
-bool inspect_grid(vt_patch_grid *out, const vitcl_model_info *m,
-                  uint32_t height, uint32_t width)
+bool inspect_grid(vt_patch_grid *out, const vitcl_model_info *m)
 {
-    const uint32_t p = m->patch, rows = p ? height / p : 0,
-                   columns = p ? width / p : 0;
-
-    if (!m->layers || !m->heads || !rows || !columns ||
-        m->tokens < rows * columns || m->layers > INSPECT_LAYERS)
+    if (!m->layers || !m->heads || !m->rows ||
+        m->tokens < m->rows * m->columns || m->layers > INSPECT_LAYERS)
         return false;
-    *out = (vt_patch_grid){.prefix = (int)(m->tokens - rows * columns),
-                           .rows = (int)rows,
-                           .columns = (int)columns,
-                           .height_px = p,
-                           .width_px = p};
+    *out = (vt_patch_grid){.prefix = (int)(m->tokens - m->rows * m->columns),
+                           .rows = (int)m->rows,
+                           .columns = (int)m->columns,
+                           .height_px = m->patch,
+                           .width_px = m->patch};
     return true;
 }
 

@@ -16,6 +16,7 @@ enum {
     INSPECT_PATH = 4096,
     INSPECT_TEXT = 512,
     INSPECT_TOP = 5,
+    INSPECT_COLOURS = 3, /* components */
     INSPECT_LAYERS = 256
 };
 
@@ -64,8 +65,7 @@ void inspect_close(inspect_files *f);
 
 /* Patches have `patch` pixels a side, and all other tokens come before them.
  * False: there is no attention over patches. */
-bool inspect_grid(vt_patch_grid *out, const vitcl_model_info *m,
-                  uint32_t height, uint32_t width);
+bool inspect_grid(vt_patch_grid *out, const vitcl_model_info *m);
 /* Do even layers attend to rows of patches, and odd ones to columns? */
 bool inspect_axial(const vitcl_model_info *m);
 /* [heads, T, T] for inspect_layer(); NULL: out of memory. */
@@ -75,6 +75,12 @@ float *inspect_room(const vitcl_model_info *m);
 const float *inspect_layer(float *room, const vitcl_tensor_info *t,
                            const float *probs, const vitcl_model_info *m,
                            const vt_patch_grid *grid, uint32_t layer);
+/* Are they numbers, or the class "top"? How many layers and heads there are is
+ * known only later. */
+int inspect_numbers(const char *layer, const char *head, const char *class);
+/* "X,Y", pixels of a picture with such patches: the patch, from 0. */
+int inspect_query(int *patch, const char *text, const vitcl_model_info *m,
+                  const vt_patch_grid *grid);
 /* The number of an option, below `end`; NULL: `without`. */
 int inspect_number(uint32_t *out, const char *name, const char *text,
                    uint32_t end, uint32_t without);
@@ -107,8 +113,11 @@ int inspect_relevance(inspect_files *f, const inspect_picture *p,
 int inspect_attention(inspect_files *f, const inspect_picture *p,
                       const double *value, uint32_t layer, uint32_t first,
                       uint32_t count, const char *from, int query);
-/* tokens[rows * columns, width] of tensor `of` */
+/* tokens[rows * columns, width] of tensor `of`; in the basis of `all`, unless
+ * it is NULL or has seen no picture. */
+struct inspect_together;
 int inspect_tokens(inspect_files *f, const inspect_picture *p,
-                   const float *tokens, uint32_t width, const char *of);
+                   const float *tokens, uint32_t width, const char *of,
+                   const struct inspect_together *all);
 
 #endif

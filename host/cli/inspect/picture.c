@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "inspect.h"
 #include "inspect/components.h"
+#include "together.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -171,10 +172,13 @@ int inspect_attention(inspect_files *f, const inspect_picture *p,
 
 /* ---- tokens ---- */
 
-enum { COLOURS = 3 };
+enum { COLOURS = INSPECT_COLOURS };
+static const double spreads = 2; /* that colours reach on each side */
 
-/* Each component from its smallest score, dark, to its largest. */
-static void colour_tokens(unsigned char *rgb, const double *score, int n)
+/* Each component from its smallest score, dark, to its largest; or, of several
+ * pictures, with one scale for all. */
+static void colour_tokens(unsigned char *rgb, const double *score, int n,
+                          const inspect_together *all)
 {
     for (int k = 0; k < COLOURS; k++) {
         const double *s = score + (size_t)k * (size_t)n;
@@ -182,18 +186,22 @@ static void colour_tokens(unsigned char *rgb, const double *score, int n)
 
         for (int i = 1; i < n; i++)
             least = fmin(least, s[i]), most = fmax(most, s[i]);
-        for (int i = 0; i < n; i++)
+        if (all)
+            most = spreads * all->spread[k], least = -most;
+        for (int i = 0; i < n; i++) {
+            const double part =
+                most > least ? (s[i] - least) / (most - least) : 0.5;
+
             rgb[3 * i + k] =
-                (unsigned char)(most > least
-                                    ? 255 * (s[i] - least) / (most - least) +
-                                          0.5
-                                    : 127);
+                (unsigned char)(255 * fmin(fmax(part, 0), 1) + 0.5);
+        }
     }
 }
 
 static int draw_tokens(inspect_files *f, const inspect_picture *p,
                        const unsigned char *rgb, const double *score,
-                       const double *variance, const char *of)
+                       const double *variance, const char *of,
+                       const inspect_together *all)
 {
     const vitcl_shape shape = {
         .name = "pca",
@@ -210,19 +218,27 @@ static int draw_tokens(inspect_files *f, const inspect_picture *p,
                             .across = 2,
                             .label = "patch tokens: components 1, 2, 3 as red, "
                                      "green, blue"};
-    char alt[INSPECT_TEXT], caption[INSPECT_TEXT];
+    char alt[INSPECT_TEXT], caption[INSPECT_TEXT], whose[64], scale[96];
 
+    if (all)
+        snprintf(whose, sizeof whose, "the patch tokens of %llu picture%s",
+                 (unsigned long long)all->pictures, vt_plural(all->pictures));
+    else
+        snprintf(whose, sizeof whose, "this picture's patch tokens");
+    snprintf(scale, sizeof scale,
+             all ? "%g standard deviations below its mean to as many above"
+                 : "its smallest number to its largest",
+             spreads);
     snprintf(alt, sizeof alt,
              "%.200s, and beside it its patch tokens as colours: patches of "
              "like colour have like tokens. The three components have %.1f, "
              "%.1f and %.1f %% of the variance.",
              p->name, 100 * variance[0], 100 * variance[1], 100 * variance[2]);
     snprintf(caption, sizeof caption,
-             "The first three principal components of this picture's patch "
-             "tokens (tensor %s) as red, green and blue, each from its "
-             "smallest number to its largest. The sign is such that the "
-             "axis' number farthest from 0 is positive.",
-             of);
+             "The first three principal components of %s (tensor %s) as red, "
+             "green and blue, each from %s. The sign is such that the axis' "
+             "number farthest from 0 is positive.",
+             whose, of, scale);
     return inspect_write(f, &(inspect_figure){.kind = "pca",
                                               .title = "Patch tokens",
                                               .alt = alt,
@@ -234,7 +250,8 @@ static int draw_tokens(inspect_files *f, const inspect_picture *p,
 }
 
 int inspect_tokens(inspect_files *f, const inspect_picture *p,
-                   const float *tokens, uint32_t width, const char *of)
+                   const float *tokens, uint32_t width, const char *of,
+                   const inspect_together *all)
 {
     const int n = p->rows * p->columns;
     double *axis = calloc((size_t)COLOURS * width, sizeof *axis),
@@ -243,14 +260,19 @@ int inspect_tokens(inspect_files *f, const inspect_picture *p,
     double variance[COLOURS];
     int code;
 
+    all = all && all->pictures ? all : NULL;
     if (!axis || !score || !rgb) {
         code = fail("out of memory");
+    } else if (all) {
+        vt_scores(score, all->axis, all->mean, COLOURS, tokens, n, (int)width);
+        colour_tokens(rgb, score, n, all);
+        code = draw_tokens(f, p, rgb, score, all->variance, of, all);
     } else if (vt_components(axis, score, variance, COLOURS, tokens, n,
                              (int)width) != VITCL_OK) {
         code = failed();
     } else {
-        colour_tokens(rgb, score, n);
-        code = draw_tokens(f, p, rgb, score, variance, of);
+        colour_tokens(rgb, score, n, NULL);
+        code = draw_tokens(f, p, rgb, score, variance, of, NULL);
     }
     free(axis);
     free(score);

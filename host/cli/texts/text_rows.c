@@ -37,7 +37,7 @@ static void print_json(const work *w, const char *text, const char *error,
         json_string(error);
     } else {
         printf(",\"features\":[");
-        for (uint32_t i = 0; i < w->e.width; i++) {
+        for (uint32_t i = 0; i < w->e.shape.width; i++) {
             printf("%s", i ? "," : "");
             json_number((double)numbers[i]);
         }
@@ -48,7 +48,7 @@ static void print_json(const work *w, const char *text, const char *error,
 
 static const char *wrong(const work *w, const float *numbers)
 {
-    for (uint32_t i = 0; i < w->e.width; i++)
+    for (uint32_t i = 0; i < w->e.shape.width; i++)
         if (!isfinite(numbers[i]))
             return "its numbers are not finite";
     return NULL;
@@ -102,7 +102,7 @@ static int put_group(work *w, char *const *texts, size_t n)
         float *numbers = NULL;
 
         if (is_utf8(texts[i]))
-            numbers = w->numbers + (size_t)at++ * w->e.width;
+            numbers = w->numbers + (size_t)at++ * w->e.shape.width;
         code = put(w, texts[i], numbers);
     }
     return code;
@@ -138,7 +138,7 @@ static int open_tower(work *w)
         return code;
     if (vitcl_text_describe(&info, w->text) != VITCL_OK)
         return failed();
-    w->e.width = info.features;
+    w->e.shape.width = info.features;
     w->e.on.used = info.features;
     w->numbers = malloc((size_t)GROUP * info.features * sizeof *w->numbers);
     return w->numbers ? EXIT_OK : fail("out of memory");
@@ -151,7 +151,7 @@ static int open_file(work *w)
 
     if (code != EXIT_OK)
         return code;
-    return vt_vectors_open(&w->to, w->r->output, &about, 0, w->e.width,
+    return vt_vectors_open(&w->to, w->r->output, &about, w->e.shape,
                            w->r->half) == VITCL_OK
                ? EXIT_OK
                : failed();
