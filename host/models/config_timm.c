@@ -57,6 +57,8 @@ static vt_act timm_act(const char *name)
 
     if (strstr(name, "quickgelu"))
         return VT_ACT_GELU_QUICK;
+    if (strncmp(name, "naflexvit_", 10) == 0 && strstr(name, "_siglip"))
+        return VT_ACT_GELU_TANH;
     return vt_name_has(name, tanh_ones) ? VT_ACT_GELU_TANH : VT_ACT_GELU;
 }
 
@@ -113,7 +115,12 @@ static const char *default_pool(const vt_config *c)
     static const char *const map[] = {"siglip", "_map_", "test_vit3",
                                       "vit_pe_core", NULL};
     const bool eva = strcmp(c->family, "eva02") == 0;
+    const bool naflex = strcmp(c->family, "naflex") == 0;
 
+    if (naflex)
+        return strstr(c->name, "_gap")      ? "avg"
+               : strstr(c->name, "_radio_") ? "token"
+                                            : "map";
     if (strcmp(c->family, "relpos") == 0)
         return strstr(c->name, "_cls_") ? "token" : "avg";
     if (eva && strstr(c->name, "_clip_"))
