@@ -60,7 +60,7 @@ vitcl_status vitcl_session_describe(vitcl_session_info *out,
     info.kernels_built = counters.programs_built;
     info.buffers_made = counters.buffers_made;
     info.lookups = counters.lookups;
-    info.overlaps = vt_plan_overlaps(session->plan);
+    info.overlaps = vt_session_overlaps(session);
     info.launches = vt_plan_launches(session->plan);
     vt_plan_gemms(info.gemm, sizeof info.gemm, session->plan);
     snprintf(info.precision, sizeof info.precision, "%s",
