@@ -209,7 +209,7 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
     if (any && ((o.keep && o.keep[0]) || o.watcher))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "pictures of any aspect ratio have no tensors of one "
-                       "shape to keep or watch; choose a size");
+                       "shape to keep or watch; choose one size (--size)");
     VT_TRY(VT_NEW(&s, 1));
     s->id = vt_turns_id();
     s->model = vt_handle_ref(model);
@@ -252,35 +252,6 @@ void vitcl_session_free(vitcl_session *session)
     free(session->logits);
     free(session->watched);
     free(session);
-}
-
-const vitcl_model *vitcl_session_model(const vitcl_session *session)
-{
-    return session ? session->model : NULL;
-}
-
-uint32_t vitcl_session_batch(const vitcl_session *session)
-{
-    return session ? session->batch : 0;
-}
-
-uint32_t vitcl_session_classes(const vitcl_session *session)
-{
-    return session ? session->classes : 0;
-}
-
-uint32_t vitcl_session_features(const vitcl_session *session)
-{
-    return session ? session->features : 0;
-}
-
-void vitcl_session_size(uint32_t *height, uint32_t *width,
-                        const vitcl_session *session)
-{
-    if (session && height)
-        *height = session->height;
-    if (session && width)
-        *width = session->width;
 }
 
 /* ---- running ---- */
@@ -425,7 +396,7 @@ static vitcl_status run_pixels(vitcl_session *s, const float *pixels,
     if (s->grids)
         return vt_fail(VITCL_EINVAL,
                        "the session's pictures have any aspect ratio; for "
-                       "pixel values choose a size");
+                       "pixel values choose one size (--size)");
     VT_TRY(vt_session_begin(s));
     VT_TRY(vt_plan_write(s->plan, s->pixels, pixels,
                          (size_t)n * s->height * s->width * 3 * sizeof(float)));

@@ -34,6 +34,7 @@ typedef struct vt_about {
                                  * empty */
     char feature[16];       /* "pooled", "class", "tokens", VT_FEATURE_TEXT */
     uint32_t height, width; /* --size; 0: the model's own */
+    uint32_t patches;       /* vitcl_model_patches(), without --size */
     bool normalized;
     char pixels[16]; /* vitcl_model_pixels(); empty:
                       * "pillow" */
