@@ -138,8 +138,17 @@ done:
 vitcl_status vt_naflex_configure(vt_config *c, const vt_json *config,
                                  const vt_weights *w, const char *path)
 {
-    return vt_config_timm(config)[0] ? of_timm(c, config, w, path)
-                                     : of_hf(c, config, w, path);
+    vitcl_status st;
+
+    VT_TRY(vt_config_timm(config)[0] ? of_timm(c, config, w, path)
+                                     : of_hf(c, config, w, path));
+    if (c->patch_h != c->patch_w || c->patch_h < 2)
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: patches of %dx%d pixels are not supported in NaFlex "
+                     "models; square ones from 2 on are",
+                     path, c->patch_h, c->patch_w);
+done:
+    return st;
 }
 
 void vt_naflex_build(vt_plan *p, const vt_model *m, vt_val pixels,

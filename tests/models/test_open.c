@@ -177,6 +177,7 @@ Test(open, reports_every_missing_tensor)
         "timm_relpos_cls",   "timm_srelpos",        "timm_eva02_clip",
         "timm_hybrid",       "timm_resnetd",        "timm_dinov2_swiglu_reg",
         "timm_rotary_mixed", "timm_aimv2",          "hf_vit_resized",
+        "timm_naflex",       "timm_naflex_axes",    "hf_naflex",
         "hf_deit",           "hf_dinov2_reg",       "hf_dinov2",
         "hf_clip",           "hf_siglip",           "hf_beit_resized"};
     static char config[1 << 16];
