@@ -237,10 +237,25 @@ static void timm_parts(vt_config *c, const vt_json *args)
     c->norm_optional = !norm || vt_name_has(c->name, bare);
 }
 
+/* Of NaFlex models whose names do not say it. */
+static int naflex_registers(const vt_config *c)
+{
+    static const struct {
+        const char *part;
+        int registers;
+    } rows[] = {{"_radio_v3", 7}, {"_radio_v4", 9}, {"_map", 1}, {"_gap", 4}};
+
+    for (size_t i = 0; strcmp(c->family, "naflex") == 0 && i < VT_COUNT(rows);
+         i++)
+        if (strstr(c->name, rows[i].part))
+            return rows[i].registers;
+    return 0;
+}
+
 static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
 {
     const char *reg = strstr(c->name, "_reg");
-    int n = 0;
+    int n = vt_json_get(args, "reg_tokens") ? 0 : naflex_registers(c);
 
     c->dist_token |= strstr(c->name, "distilled") != NULL;
     if (!vt_config_count(&n, args, "reg_tokens", VT_MOST_WIDTH, bad) && reg &&
