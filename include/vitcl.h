@@ -284,6 +284,13 @@ const char *vitcl_model_pixels(const vitcl_model *model);
 /* Chooses it, whatever the model's files say. Call it before the model is used
  * in any other way. */
 VITCL_STATUS vitcl_model_set_pixels(vitcl_model *model, const char *library);
+/* NaFlex models (SigLIP 2's, timm's naflexvit) read pictures of any aspect
+ * ratio. The most patches that a picture is resized to; 0: all pictures have
+ * one size. */
+uint32_t vitcl_model_patches(const vitcl_model *model);
+/* Chooses it: 1 to 16384. Call it before the model is used in any other way.
+ * VITCL_EUNSUPPORTED: it is no NaFlex model. */
+VITCL_STATUS vitcl_model_set_patches(vitcl_model *model, uint32_t most);
 /* Writes two texts of 64 hexadecimal digits. model_id is equal for the same
  * config and weights, of which large tensors are compared in part. pictures_id
  * is equal for the same preprocessing and size (0: the model's own). Vectors
@@ -390,7 +397,8 @@ typedef struct {
     size_t size;
     uint32_t batch;         /* pictures a run; 0: 1 */
     uint32_t height, width; /* pixels, multiples of the patch; 0: the model's
-                               own */
+                               own, with NaFlex each picture's: then no tensor
+                               can be kept or watched */
     const char *gemm; /* "clblast", "native", "plain"; NULL: automatic. One that
                          does not support the precision is VITCL_EUNSUPPORTED;
                          the message names those that do */
@@ -436,7 +444,9 @@ const vitcl_model *vitcl_session_model(const vitcl_session *session);
 uint32_t vitcl_session_batch(const vitcl_session *session);
 uint32_t vitcl_session_classes(const vitcl_session *session);
 uint32_t vitcl_session_features(const vitcl_session *session);
-/* The size of prepared pictures, in pixels; either may be NULL. */
+/* The size of prepared pictures, in pixels; either may be NULL. With NaFlex and
+ * no size chosen, each has its own: then these are of a buffer that holds any,
+ * as vitcl_image_prepare() and vitcl_loader_next() fill it. */
 void vitcl_session_size(uint32_t *height, uint32_t *width,
                         const vitcl_session *session);
 

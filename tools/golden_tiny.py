@@ -51,6 +51,9 @@ TIMM = {
     "timm_rotary_mixed": ("vit_small_patch16_rope_mixed_ape_224", dict(num_classes=5, img_size=(16, 32)), (16, 32)),
     "timm_rotary_reg": ("vit_medium_patch16_rope_reg1_gap_256", dict(num_classes=5, img_size=(24, 40)), (24, 40)),
     "timm_aimv2": ("aimv2_large_patch14_224", dict(num_classes=5), S),
+    "timm_naflex": ("naflexvit_base_patch16_siglip", dict(num_classes=5, pos_embed_grid_size=(4, 5)), (32, 56)),
+    "timm_naflex_axes": ("naflexvit_base_patch16_parfac_gap", dict(num_classes=5, pos_embed_grid_size=(4, 5)), (32, 56)),
+    "timm_naflex_radio": ("naflexvit_base_patch16_radio_v3", dict(num_classes=5, pos_embed_grid_size=(9, 9), reg_tokens=2), (32, 56)),
     "timm_axial": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", class_token=False, depth=4, img_size=(24, 40), attention="axial"), (24, 40)),
 }
 
@@ -171,12 +174,24 @@ def save(name, config, state, x, exp):
     print(f"{name:24} {size:6} bytes")
 
 
+def pictures(name, answer):
+    """What a NaFlex model says of pictures with several aspect ratios."""
+    from PIL import Image
+
+    out = {}
+    for file in ("small.png", "preprocess/in/palette.png", "preprocess/in/near_31x33.png", "preprocess/in/tall_5x97.png", "preprocess/in/wide_70x3.png"):
+        out[file] = [round(float(v), 6) for v in answer(Image.open(os.path.join(OUT, file)).convert("RGB"))[0]]
+    json.dump(out, open(os.path.join(OUT, "models", name, "pictures.json"), "w"))
+
+
 def timm_case(i, name):
     import timm
 
     arch, kw, size = TIMM[name]
     args = dict(patch_size=P, img_size=S, embed_dim=D, depth=L, num_heads=H)
     args.update({k: v for k, v in kw.items() if k != "num_classes"})
+    if "naflex" in name:
+        del args["img_size"]
     hybrid = {"timm_hybrid": thin_hybrid, "timm_resnetd": thin_resnetd, "hybrid_basic": basic_hybrid}.get(name)
     if hybrid:
         del args["patch_size"]
@@ -189,7 +204,7 @@ def timm_case(i, name):
         for j, b in enumerate(m.blocks):
             b.attn = Axial(b.attn, args["img_size"][1] // P, j % 2 == 1)
     x = pixels(i, size)
-    if tuple(x.shape[2:]) != tuple(m.patch_embed.img_size):
+    if "naflex" not in name and tuple(x.shape[2:]) != tuple(m.patch_embed.img_size):
         m.set_input_size(img_size=tuple(x.shape[2:]))
     exp, hooks = {}, []
     for k, mod in [(f"block.{j}", b) for j, b in enumerate(m.blocks)] + [("norm", m.norm)]:
@@ -200,7 +215,14 @@ def timm_case(i, name):
     cfg = {"architecture": arch, "num_classes": kw["num_classes"], "num_features": D, "global_pool": m.global_pool, "model_args": args,
            "pretrained_cfg": {"input_size": [3, S, S], "mean": [0.5] * 3, "std": [0.5] * 3},
            "label_names": [f"n{k}" for k in range(5)], "label_descriptions": {f"n{k}": f"class {k}" for k in range(5)}}
+    if "naflex" in name:
+        cfg["pretrained_cfg"]["input_size"] = [3, 6 * P, 6 * P]
     save(name, cfg, state, x, exp)
+    if "naflex" in name:
+        from timm.data.transforms_factory import transforms_imagenet_eval
+
+        how = transforms_imagenet_eval(naflex=True, patch_size=P, max_seq_len=36, interpolation="bicubic", mean=[0.5] * 3, std=[0.5] * 3, patchify=True)
+        pictures(name, lambda x: m({k: v[None] for k, v in how(x).items()}))
 
 
 def resnet_case():
@@ -246,6 +268,7 @@ def hf_cases():
         "hf_data2vec": (tf.Data2VecVisionForImageClassification, tf.Data2VecVisionConfig(**c, **m, num_labels=5, use_relative_position_bias=True), S, {}),
         "hf_dinov2": (tf.Dinov2ForImageClassification, tf.Dinov2Config(**c, mlp_ratio=3, image_size=S, patch_size=P, num_labels=5, use_swiglu_ffn=True), (32, 16), {}),
         "hf_clip": (tf.CLIPVisionModelWithProjection, tf.CLIPVisionConfig(**c, **m, projection_dim=6), S, {}),
+        "hf_naflex": (tf.Siglip2VisionModel, tf.Siglip2VisionConfig(**{k: v for k, v in {**c, **m}.items() if k != "image_size"}, num_patches=25), (32, 56), {}),
         "hf_siglip": (tf.SiglipVisionModel, tf.SiglipVisionConfig(**c, **m), (32, 24), dict(interpolate_pos_encoding=True)),
         "hf_beit_resized": (tf.BeitForImageClassification, tf.BeitConfig(**c, **m, num_labels=5, use_relative_position_bias=True, use_mean_pooling=True, use_mask_token=False), (32, 32), {}),
     }
@@ -262,7 +285,12 @@ def hf_case(i, name):
         cfg.id2label = {k: f"class {k}" for k in range(5)}
     m = refill(cls(cfg), i)
     x = pixels(i, size)
-    o = m(pixel_values=x, output_hidden_states=True, output_attentions=True, **kw)
+    given = dict(pixel_values=x)
+    if name == "hf_naflex":
+        grid = [x.shape[2] // P, x.shape[3] // P]
+        rows = x.reshape(2, 3, grid[0], P, grid[1], P).permute(0, 2, 4, 3, 5, 1).reshape(2, grid[0] * grid[1], -1)
+        given = dict(pixel_values=rows, spatial_shapes=torch.tensor([grid] * 2), pixel_attention_mask=torch.ones(rows.shape[:2], dtype=torch.int32))
+    o = m(**given, output_hidden_states=True, output_attentions=True, **kw)
     exp = {k: o[k] for k in ("logits", "cls_logits", "distillation_logits", "image_embeds", "pooler_output", "last_hidden_state") if torch.is_tensor(o.get(k))}
     hidden = o.hidden_states
     exp["embed"] = hidden[0]
@@ -275,6 +303,12 @@ def hf_case(i, name):
         m.save_pretrained(t)
         state = m.state_dict() if "new_names" in name else load_file(os.path.join(t, "model.safetensors"))
         save(name, json.load(open(os.path.join(t, "config.json"))), state, x, exp)
+    if name == "hf_naflex":
+        import transformers as tf
+
+        how = tf.Siglip2ImageProcessor(patch_size=P, max_num_patches=40)
+        how.save_pretrained(os.path.join(OUT, "models", name))
+        pictures(name, lambda x: m(**how([x], return_tensors="pt")).pooler_output)
 
 
 def npz_case():
@@ -336,6 +370,10 @@ def positions():
         t[f"hf.{key}"] = back(F.interpolate(grid, size=(H2, W2), mode="bicubic", align_corners=False))
         t[f"dinov2.{key}"] = back(F.interpolate(grid, scale_factor=((H2 + 0.1) / h, (W2 + 0.1) / w), mode="bicubic"))
         t[f"google.{key}"] = back(F.interpolate(grid, size=(H2, W2), mode="bilinear", align_corners=True))
+        t[f"linear.{key}"] = back(F.interpolate(grid, size=(H2, W2), mode="bilinear", align_corners=False))
+        t[f"smooth.{key}"] = back(F.interpolate(grid, size=(H2, W2), mode="bilinear", align_corners=False, antialias=True))
+        L = max(H2, W2)
+        t[f"square.{key}"] = back(F.interpolate(grid, size=(L, L), mode="bicubic", align_corners=False, antialias=True)[:, :, :H2, :W2])
     for h, w, H2, W2 in ((4, 4, 6, 9), (5, 5, 3, 4), (4, 6, 7, 5), (7, 7, 8, 8)):
         x = torch.randn((2 * h - 1) * (2 * w - 1) + 3, 2, generator=g)
         key = f"{h}x{w}.{H2}x{W2}"

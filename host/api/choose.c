@@ -12,6 +12,7 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "models/preprocess.h"
 #include "product/choices.h"
 #include "product/device.h"
 
@@ -212,6 +213,9 @@ static void measure(device_time *d, size_t n, const vitcl_model *model,
                     const vitcl_session_options *options, uint32_t batch)
 {
     vitcl_session_options o = *options;
+
+    if (!o.height && !o.width) /* one size of pictures, also of NaFlex */
+        vt_model_input(&o.height, &o.width, model->model);
 
     o.batch = batch, o.keep = o.watch = NULL, o.watcher = NULL;
     o.profile = 0, o.progress = NULL, o.gradients = 0;

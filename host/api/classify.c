@@ -210,7 +210,7 @@ int vitcl_session_detail(const vitcl_session *session, const uint8_t *rgb)
     if (!session || !rgb)
         return 0;
     c = vt_model_certainty(session->model->model);
-    if (c.detail[1] == 0)
+    if (c.detail[1] == 0 || session->grids)
         return 0;
     detail = vt_detail(rgb, session->height, session->width);
     return (detail > c.detail[1]) - (detail < c.detail[0]);

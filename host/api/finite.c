@@ -172,7 +172,15 @@ static vitcl_status check(vitcl_session *s, const char *name, uint32_t index)
                        name, index);
     VT_TRY(vt_session_ran(s));
     VT_TRY(vt_new(&x, vt_elements(s->plan, v), sizeof *x));
-    VT_TRY(look_at_step(&bad, s, v, index, x));
+    if (s->grids) {
+        const size_t each = (size_t)(vt_elements(s->plan, v) / s->batch);
+        const float *row = x + each * index;
+
+        VT_TRY(vt_session_read(x, each * (index + 1), s, v, index + 1));
+        bad = vt_all_finite(row, each) ? 0 : NAN;
+    } else {
+        VT_TRY(look_at_step(&bad, s, v, index, x));
+    }
     if (!isfinite(bad))
         st = vt_session_explain(s, index);
 done:

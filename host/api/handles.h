@@ -27,6 +27,9 @@ struct vitcl_model {
 struct vitcl_session {
     vitcl_model *model;
     vt_plan *plan;
+    struct vt_grids *grids;  /* of pictures of any aspect ratio; NULL: of one
+                             * size, height x width */
+    vt_plan_options options; /* of the plan */
     vt_val rgb, pixels;
     vt_outputs out;
     vt_val seed;     /* the gradient of the logits; VT_NONE: no backward pass */
@@ -101,6 +104,19 @@ vitcl_status vt_session_run_rgb(vitcl_session *s, const uint8_t *rgb,
  * wants no more. */
 vitcl_status vt_session_tell(const vitcl_session *s, uint64_t done,
                              uint64_t total);
+
+/* Is the next batch sent while one is computed? */
+bool vt_session_overlaps(const vitcl_session *s);
+
+/* ---- grids.c ---- */
+/* Makes s, whose plan is for a square, one of pictures of any aspect ratio. */
+vitcl_status vt_grids_new(vitcl_session *s);
+void vt_grids_free(struct vt_grids *g);
+/* Runs n prepared pictures, as many of one grid at a time as there are. */
+vitcl_status vt_grids_run(vitcl_session *s, const uint8_t *rgb, uint32_t n);
+/* The first n pictures' logits or features. */
+vitcl_status vt_grids_read(float *out, size_t room, const vitcl_session *s,
+                           vt_val v, uint32_t n);
 
 /* ---- send.c ---- */
 /* vitcl_session_run_batches(), for a call that uses the session. */

@@ -152,13 +152,17 @@ vitcl_status vitcl_model_identity(char model_id[65], char pictures_id[65],
                                   uint32_t width)
 {
     uint32_t batch = 0;
+    bool any;
     char of_model[65], of_size[65];
     vitcl_status st;
 
     VT_GIVEN(model_id);
     VT_GIVEN(pictures_id);
     VT_GIVEN(model);
+    any = !height && !width;
     VT_TRY(vt_handle_size(&height, &width, &batch, model));
+    if (any && vt_model_patches(model->model))
+        height = width = 0;
     VT_TRY(vt_identity_of(of_model, model->model, NULL));
     VT_TRY(of_pictures(of_size, model->model, height, width));
     memcpy(model_id, of_model, sizeof of_model);

@@ -142,6 +142,17 @@ vitcl_status vitcl_model_set_pixels(vitcl_model *model, const char *library)
     return VITCL_OK;
 }
 
+uint32_t vitcl_model_patches(const vitcl_model *model)
+{
+    return model ? (uint32_t)vt_model_patches(model->model) : 0;
+}
+
+vitcl_status vitcl_model_set_patches(vitcl_model *model, uint32_t most)
+{
+    VT_GIVEN(model);
+    return vt_model_choose_patches(model->model, most);
+}
+
 void vitcl_model_free(vitcl_model *model)
 {
     if (!model || atomic_fetch_sub(&model->references, 1) > 1)

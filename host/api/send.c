@@ -11,7 +11,7 @@ static vitcl_status send_rgb(vitcl_session *s, const uint8_t *rgb, uint32_t n)
     VT_TRY(vt_session_takes_rgb(s, n));
     s->sent = 0;
     s->waiting = rgb;
-    if (vt_plan_overlaps(s->plan))
+    if (vt_session_overlaps(s))
         VT_TRY(vt_plan_send(s->plan, s->rgb, rgb,
                             (size_t)n * s->height * s->width * 3));
     s->sent = n;
@@ -35,7 +35,7 @@ static vitcl_status run_sent(vitcl_session *s)
     if (n == 0)
         return vt_fail(VITCL_EINVAL, "no pictures were sent");
     s->sent = 0;
-    if (!vt_plan_overlaps(s->plan))
+    if (!vt_session_overlaps(s))
         return vt_session_run_rgb(s, s->waiting, n);
     VT_TRY(vt_session_begin(s));
     s->from_rgb = true;
@@ -121,7 +121,7 @@ static vitcl_status run_all(const running *r)
     VT_TRY(start(r, &now));
     for (; now.own; now = next) {
         next = (vitcl_batch){.own = NULL};
-        if (vt_plan_overlaps(r->session->plan))
+        if (vt_session_overlaps(r->session))
             VT_TRY(fetch(&next, r, false));
         VT_TRY(give(r, &now, &next));
         if (!next.own) {

@@ -179,6 +179,7 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
     VT_TRY(st);
     if (!fits(s->plan, s->model))
         return too_large(s, &options, (double)vt_plan_memory_of(s->plan).arena);
+    s->options = options;
     s->rgb = w.rgb, s->pixels = w.pixels, s->out = w.out;
     s->seed = w.seed, s->forward_end = w.forward_end;
     VT_TRY(make_watched(s));
@@ -194,6 +195,7 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
     vitcl_session *s = NULL;
     vitcl_session_options o;
     size_t bytes = 0;
+    bool any;
 
     VT_GIVEN(out);
     VT_GIVEN(model);
@@ -203,6 +205,12 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
     if ((unsigned)o.precision > VITCL_INT8)
         return vt_fail(VITCL_EINVAL, "unknown precision %d", (int)o.precision);
+    any =
+        !o.height && !o.width && !o.gradients && vt_model_patches(model->model);
+    if (any && ((o.keep && o.keep[0]) || o.watcher))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "pictures of any aspect ratio have no tensors of one "
+                       "shape to keep or watch; choose one size (--size)");
     VT_TRY(VT_NEW(&s, 1));
     s->id = vt_turns_id();
     s->model = vt_handle_ref(model);
@@ -222,6 +230,8 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
     s->features = s->out.features == VT_NONE
                       ? 0
                       : (uint32_t)vt_dim(s->plan, s->out.features, -1);
+    if (any)
+        VT_TRY(vt_grids_new(s));
     if (!vt_mul(&bytes, (size_t)s->batch * s->height, (size_t)s->width * 3))
         VT_TRY(vt_fail(VITCL_ENOMEM, "a batch of %u is too large", s->batch));
     VT_TRY(VT_NEW(&s->picture, bytes));
@@ -236,41 +246,13 @@ void vitcl_session_free(vitcl_session *session)
 {
     if (!session)
         return;
+    vt_grids_free(session->grids);
     vt_plan_free(session->plan);
     vitcl_model_free(session->model);
     free(session->picture);
     free(session->logits);
     free(session->watched);
     free(session);
-}
-
-const vitcl_model *vitcl_session_model(const vitcl_session *session)
-{
-    return session ? session->model : NULL;
-}
-
-uint32_t vitcl_session_batch(const vitcl_session *session)
-{
-    return session ? session->batch : 0;
-}
-
-uint32_t vitcl_session_classes(const vitcl_session *session)
-{
-    return session ? session->classes : 0;
-}
-
-uint32_t vitcl_session_features(const vitcl_session *session)
-{
-    return session ? session->features : 0;
-}
-
-void vitcl_session_size(uint32_t *height, uint32_t *width,
-                        const vitcl_session *session)
-{
-    if (session && height)
-        *height = session->height;
-    if (session && width)
-        *width = session->width;
 }
 
 /* ---- running ---- */
@@ -305,6 +287,11 @@ vitcl_status vt_session_takes_rgb(const vitcl_session *s, uint32_t n)
     VT_TRY(prepares(s));
 done:
     return st;
+}
+
+bool vt_session_overlaps(const vitcl_session *s)
+{
+    return !s->grids && vt_plan_overlaps(s->plan);
 }
 
 vitcl_status vt_session_begin(vitcl_session *s)
@@ -384,6 +371,8 @@ vitcl_status vt_session_run_rgb(vitcl_session *s, const uint8_t *rgb,
 
     VT_TRY(vt_session_takes_rgb(s, n));
     VT_TRY(vt_session_begin(s));
+    if (s->grids)
+        return vt_grids_run(s, rgb, n);
     VT_TRY(vt_plan_write(s->plan, s->rgb, rgb,
                          (size_t)n * s->height * s->width * 3));
     VT_TRY(run_from(s, 0));
@@ -405,6 +394,10 @@ static vitcl_status run_pixels(vitcl_session *s, const float *pixels,
     vitcl_status st = VITCL_OK;
 
     VT_TRY(count_fits(s, n));
+    if (s->grids)
+        return vt_fail(VITCL_EINVAL,
+                       "the session's pictures have any aspect ratio; for "
+                       "pixel values choose one size (--size)");
     VT_TRY(vt_session_begin(s));
     VT_TRY(vt_plan_write(s->plan, s->pixels, pixels,
                          (size_t)n * s->height * s->width * 3 * sizeof(float)));
@@ -428,6 +421,8 @@ vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,
     uint64_t count = vt_elements(s->plan, v);
 
     VT_TRY(vt_session_ran(s));
+    if (s->grids)
+        return vt_grids_read(out, room, s, v, n);
     if (vt_dim(s->plan, v, 0) == (int)s->batch)
         count = count / s->batch * n;
     if (count > room)

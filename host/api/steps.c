@@ -1,10 +1,39 @@
 /*
- * steps.c - describe a session's plan: its steps and memory.
+ * steps.c - describe a session: its sizes, and its plan's steps and memory.
  */
 #include "api/handles.h"
 #include "base/memory.h"
 
 #include <stdio.h>
+
+const vitcl_model *vitcl_session_model(const vitcl_session *session)
+{
+    return session ? session->model : NULL;
+}
+
+uint32_t vitcl_session_batch(const vitcl_session *session)
+{
+    return session ? session->batch : 0;
+}
+
+uint32_t vitcl_session_classes(const vitcl_session *session)
+{
+    return session ? session->classes : 0;
+}
+
+uint32_t vitcl_session_features(const vitcl_session *session)
+{
+    return session ? session->features : 0;
+}
+
+void vitcl_session_size(uint32_t *height, uint32_t *width,
+                        const vitcl_session *session)
+{
+    if (session && height)
+        *height = session->height;
+    if (session && width)
+        *width = session->width;
+}
 
 static void print_shape(char *out, size_t size, const vt_value *v)
 {
@@ -60,7 +89,7 @@ vitcl_status vitcl_session_describe(vitcl_session_info *out,
     info.kernels_built = counters.programs_built;
     info.buffers_made = counters.buffers_made;
     info.lookups = counters.lookups;
-    info.overlaps = vt_plan_overlaps(session->plan);
+    info.overlaps = vt_session_overlaps(session);
     info.launches = vt_plan_launches(session->plan);
     vt_plan_gemms(info.gemm, sizeof info.gemm, session->plan);
     snprintf(info.precision, sizeof info.precision, "%s",

@@ -38,6 +38,7 @@ static const opt options[] = {
     OPT_BATCH(classify, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
                         "fewer for few)"),
     OPT_SIDES(classify),
+    OPT_PATCHES(classify),
     OPT_PIXELS(classify),
     OPT_RUN(classify),
     OPT_ANY_BATCH(classify),

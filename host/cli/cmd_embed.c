@@ -54,6 +54,7 @@ static const opt options[] = {
     OPT_BATCH(embed, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
                      "fewer for few)"),
     OPT_SIDES(embed),
+    OPT_PATCHES(embed),
     OPT_PIXELS(embed),
     OPT_RUN(embed),
     OPT_ANY_BATCH(embed),

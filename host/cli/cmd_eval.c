@@ -47,6 +47,7 @@ static const opt options[] = {
     OPT_DEVICES(eval),
     OPT_BATCH(eval, "pictures at a time (default 8)"),
     OPT_SIDES(eval),
+    OPT_PATCHES(eval),
     OPT_PIXELS(eval),
     OPT_RUN(eval),
     OPT_ANY_BATCH(eval),

@@ -37,6 +37,7 @@ static const opt options[] = {
     OPT_DEVICE(fewshot),
     OPT_BATCH(fewshot, "pictures at a time (default 8)"),
     OPT_SIDES(fewshot),
+    OPT_PATCHES(fewshot),
     OPT_PIXELS(fewshot),
     OPT_RUN(fewshot),
     OPT_ANY_BATCH(fewshot),

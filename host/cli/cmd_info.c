@@ -14,12 +14,14 @@ typedef struct info {
 static const opt options[] = {
     OPT_MODEL(info),
     OPT_SIDES(info),
+    OPT_PATCHES(info),
     OPT_BATCH(info, "pictures at a time, for the memory (default 1)"),
     {0, "json", OPT_FLAG, NULL, "one JSON object", offsetof(info, json)},
     OPT_DONE};
 
 static void print_json(const vitcl_model_info *m, const char *name,
-                       uint32_t batch, frame_size size, const char *pixels)
+                       uint32_t batch, frame_size size, const char *pixels,
+                       uint32_t patches)
 {
     printf("{\"model\":");
     json_string(name);
@@ -34,6 +36,8 @@ static void print_json(const vitcl_model_info *m, const char *name,
            "\"tokens\":%u",
            m->height, m->width_px, size.height, size.width, pixels, m->patch,
            m->tokens);
+    if (patches)
+        printf(",\"max_num_patches\":%u", patches);
     printf(",\"parameters\":%llu,\"gmac\":%.6f,\"batch\":%u",
            (unsigned long long)m->parameters, m->gmac, batch);
     printf(",\"weights_bytes\":%llu,\"activation_bytes\":%llu,"
@@ -91,8 +95,21 @@ static void print_memory(const vitcl_model_info *m, uint32_t batch)
     line("memory", text);
 }
 
+/* NaFlex: what pictures get unless --size is given. */
+static void print_patches(uint32_t patches)
+{
+    char text[LINE];
+
+    snprintf(
+        text, sizeof text,
+        "any, of at most %u patch%s; the numbers are of the largest square",
+        patches, patches == 1 ? "" : "es");
+    line("aspect ratio", text);
+}
+
 static void print_text(const vitcl_model_info *m, const char *name,
-                       uint32_t batch, frame_size size, const char *pixels)
+                       uint32_t batch, frame_size size, const char *pixels,
+                       uint32_t patches)
 {
     printf("%-12s ", "model");
     put_text(name, SIZE_MAX);
@@ -105,6 +122,8 @@ static void print_text(const vitcl_model_info *m, const char *name,
     else
         printf("%-12s none: features only\n", "classes");
     print_picture(m, size, pixels);
+    if (patches)
+        print_patches(patches);
     printf("%-12s %llu\n", "parameters", (unsigned long long)m->parameters);
     printf("%-12s %.3f GMAC a picture\n", "work", m->gmac);
     print_memory(m, batch);
@@ -131,8 +150,9 @@ static int run(void *into, const words *operands)
     } else {
         size.height = size.height ? size.height : m.input_height;
         size.width = size.width ? size.width : m.input_width;
-        (o->json ? print_json : print_text)(&m, model_name(&o->common), batch,
-                                            size, vitcl_model_pixels(model));
+        (o->json ? print_json : print_text)(
+            &m, model_name(&o->common), batch, size, vitcl_model_pixels(model),
+            o->common.size.height ? 0 : vitcl_model_patches(model));
     }
     vitcl_model_free(model);
     return code;

@@ -160,6 +160,11 @@ static vitcl_status translate(job *j, bool timm, const char *file)
     const bool wide =
         head && head->rank == 2 && head->shape[1] == 2 * (uint64_t)c->width;
 
+    if (c->budget)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: a NaFlex model keeps its own form: it is not "
+                       "converted into %s's",
+                       j->path, timm ? "timm" : "Hugging Face");
     VT_TRY(vt_model_preprocess(&j->how, j->model, (uint32_t)c->height,
                                (uint32_t)c->width_px));
     VT_TRY(timm ? to_timm(j) : vt_hf_target(&j->target, j->model, j->path));

@@ -64,7 +64,9 @@ typedef enum {
     VT_FIT_SQUASH,   /* to exactly resize_height x resize_width */
     VT_FIT_SHORTEST, /* shortest edge to resize_height (= width), same aspect;
                       * HF: long = int(size * long / short) */
-    VT_FIT_BORDER    /* timm "border": fit inside, pad with fill */
+    VT_FIT_BORDER,   /* timm "border": fit inside, pad with fill */
+    VT_FIT_PATCHES   /* NaFlex: about the same aspect, at most `patches` whole
+                      * patches; see vt_patches_grid() */
 } vt_fit;
 typedef enum { VT_CROP_NONE, VT_CROP_HF, VT_CROP_TORCHVISION } vt_crop;
 
@@ -74,11 +76,12 @@ typedef struct vt_preprocess {
     vt_filter filter;
     vt_crop crop; /* rounding of odd margins, padding of small pictures */
     uint32_t resize_height, resize_width;
-    uint32_t height, width; /* what the model reads */
-    uint8_t fill[3];        /* border */
-    bool on_white;          /* first blend transparent pixels with white */
-    float scale;            /* rescale_factor; 1/255 */
-    float mean[3], std[3];  /* x = (value * scale - mean) / std */
+    uint32_t height, width;  /* what the model reads */
+    uint8_t fill[3];         /* border */
+    uint32_t patch, patches; /* of VT_FIT_PATCHES */
+    bool on_white;           /* first blend transparent pixels with white */
+    float scale;             /* rescale_factor; 1/255 */
+    float mean[3], std[3];   /* x = (value * scale - mean) / std */
 } vt_preprocess;
 
 /* From a checkpoint's JSON: timm's config.json (its pretrained_cfg), or HF's
@@ -104,6 +107,12 @@ vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
  * config: config.json. Both may be NULL. */
 vt_pixels vt_hf_pixels(const vt_json *preprocessor, bool joined,
                        const vt_json *config);
+/* The most patches that a processor of NaFlex makes, of `patch` pixels; 0: this
+ * is another processor. */
+vitcl_status vt_preprocess_hf_patches(uint32_t *patches,
+                                      const vt_json *preprocessor,
+                                      const char *model_type, uint32_t patch,
+                                      const char *name);
 /* The size of the pictures that this processor makes. */
 vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
                                    const vt_json *preprocessor,
@@ -114,6 +123,18 @@ void vt_preprocess_default(vt_preprocess *out, uint32_t height, uint32_t width);
 /* Resizes and crops; out->rgb is height * width * 3. */
 vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
                         const vt_preprocess *how);
+
+/* Makes p one of VT_FIT_PATCHES: pictures of any aspect ratio, whose `patches`
+ * patches at most are `patch` wide and high, at least 2. A prepared one has the
+ * same bytes always, width * height * 3: its own rows of pixels, zeros, and in
+ * the last row its grid of patches. */
+void vt_preprocess_any(vt_preprocess *p, uint32_t patch, uint32_t patches);
+/* The grid of a prepared one; false: it has none, or one that is too large. */
+bool vt_patches_grid(uint32_t *rows, uint32_t *columns, const uint8_t *rgb,
+                     const vt_preprocess *how);
+/* The library's own: whole patches for a picture of height x width. */
+void vt_patches_fit(uint32_t *rows, uint32_t *columns, uint32_t height,
+                    uint32_t width, uint32_t patch, uint32_t patches);
 
 /* How fine the detail of a prepared picture is: from 0, plain, to 4, chequered
  * (detail.c). */

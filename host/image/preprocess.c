@@ -109,6 +109,86 @@ static vitcl_status pad(vt_picture *out, const vt_picture *part,
     return VITCL_OK;
 }
 
+/* ---- NaFlex ---- */
+
+void vt_preprocess_any(vt_preprocess *p, uint32_t patch, uint32_t patches)
+{
+    p->fit = VT_FIT_PATCHES;
+    p->crop = VT_CROP_NONE;
+    p->patch = p->width = patch;
+    p->patches = patches;
+    p->height = patch * patches + 1;
+    p->resize_height = p->resize_width = 0;
+}
+
+static double whole_patches(double scale, uint32_t side, uint32_t patch)
+{
+    return VT_MAX(ceil(side * scale / patch), 1);
+}
+
+/* transformers' get_image_size_for_max_num_patches() and timm's
+ * get_image_size_for_seq(), whose answers differ by no bit. */
+void vt_patches_fit(uint32_t *rows, uint32_t *columns, uint32_t height,
+                    uint32_t width, uint32_t patch, uint32_t patches)
+{
+    static const double eps = 1e-5;
+    double low = eps / 10, high = 100;
+
+    while (high - low >= eps) {
+        const double scale = (low + high) / 2;
+
+        if (whole_patches(scale, height, patch) *
+                whole_patches(scale, width, patch) <=
+            patches)
+            low = scale;
+        else
+            high = scale;
+    }
+    *rows = (uint32_t)whole_patches(low, height, patch);
+    *columns = (uint32_t)whole_patches(low, width, patch);
+}
+
+bool vt_patches_grid(uint32_t *rows, uint32_t *columns, const uint8_t *rgb,
+                     const vt_preprocess *how)
+{
+    const uint8_t *last = rgb + (size_t)(how->height - 1) * how->width * 3;
+
+    *rows = (uint32_t)last[0] | (uint32_t)last[1] << 8;
+    *columns = (uint32_t)last[2] | (uint32_t)last[3] << 8;
+    return *rows && *columns && (uint64_t)*rows * *columns <= how->patches;
+}
+
+static vitcl_status prepare_patches(vt_picture *out, const vt_picture *in,
+                                    const vt_preprocess *how)
+{
+    vitcl_status st = VITCL_OK;
+    vt_picture part = {0};
+    uint32_t rows, columns, w, h;
+    uint8_t *last;
+
+    vt_patches_fit(&rows, &columns, in->height, in->width, how->patch,
+                   how->patches);
+    if ((uint64_t)rows * columns > how->patches || rows > 0xffff ||
+        columns > 0xffff)
+        return vt_fail(VITCL_ECORRUPT,
+                       "a picture of %ux%u pixels is too narrow for %u patches "
+                       "of %u",
+                       in->width, in->height, how->patches, how->patch);
+    w = columns * how->patch, h = rows * how->patch;
+    VT_TRY(
+        vt_resize_part(&part, in, how->pixels, w, h, how->filter, 0, 0, w, h));
+    VT_TRY(vt_picture_new(out, how->width, how->height, "of patches"));
+    memcpy(out->rgb, part.rgb, (size_t)w * h * 3);
+    memset(out->rgb + (size_t)w * h * 3, 0,
+           ((size_t)how->width * how->height - (size_t)w * h) * 3);
+    last = out->rgb + (size_t)(how->height - 1) * how->width * 3;
+    last[0] = (uint8_t)rows, last[1] = (uint8_t)(rows >> 8);
+    last[2] = (uint8_t)columns, last[3] = (uint8_t)(columns >> 8);
+done:
+    vt_picture_free(&part);
+    return st;
+}
+
 vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
                         const vt_preprocess *how)
 {
@@ -117,6 +197,8 @@ vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
     vitcl_status st;
     vt_picture part = {0};
 
+    if (how->fit == VT_FIT_PATCHES)
+        return prepare_patches(out, in, how);
     VT_TRY(resized(&rw, &rh, in, how));
     if (how->crop == VT_CROP_NONE && (rw != how->width || rh != how->height)) {
         st = vt_fail(

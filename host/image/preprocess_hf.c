@@ -15,16 +15,19 @@ static const float imagenet_std[3] = {0.229f, 0.224f, 0.225f};
 static const float clip_mean[3] = {0.48145466f, 0.4578275f, 0.40821073f};
 static const float clip_std[3] = {0.26862954f, 0.26130258f, 0.27577711f};
 
-static const char *const hf_keys[] = {
-    "do_resize", "size", "resample", "do_rescale", "rescale_factor",
-    "do_normalize", "image_mean", "image_std", "do_center_crop", "crop_size",
-    "do_convert_rgb", "default_to_square", "device",
+/* The first two are NaFlex's. */
+static const char *const patch_keys[] = {
+    "patch_size", "max_num_patches", "do_resize", "size", "resample",
+    "do_rescale", "rescale_factor", "do_normalize", "image_mean", "image_std",
+    "do_center_crop", "crop_size", "do_convert_rgb", "default_to_square",
+    "device",
     /* about the processor, its output, or segmentation labels */
     "image_processor_type", "feature_extractor_type", "processor_class",
     "_processor_class", "data_format", "input_data_format", "return_tensors",
     "disable_grouping", "image_seq_length", "valid_processor_keys",
     "_valid_processor_keys", "do_reduce_labels", "reduce_labels",
     "_commit_hash", "transformers_version", "_name_or_path", NULL};
+static const char *const *const hf_keys = patch_keys + 2;
 
 /* The defaults of a processor. */
 typedef struct hf_kind {
@@ -37,26 +40,29 @@ typedef struct hf_kind {
     uint32_t size, crop_size; /* crop_size 0: what the model reads */
     vt_filter filter;
     const float *mean, *std;
+    uint32_t patches; /* NaFlex: max_num_patches */
 } hf_kind;
 
 static const hf_kind hf_kinds[] = {
     {"ViT", " vit vit_msn vit_mae ijepa ", false, false, false, false, 224, 0,
-     VT_BILINEAR, half, half},
+     VT_BILINEAR, half, half, 0},
     {"DeiT", " deit ", false, false, true, false, 256, 224, VT_BICUBIC, half,
-     half},
+     half, 0},
     {"Beit", " beit data2vec-vision ", false, false, false, false, 224, 224,
-     VT_BICUBIC, half, half},
+     VT_BICUBIC, half, half, 0},
     {"CLIP", " clip clip_vision_model ", true, true, true, true, 224, 224,
-     VT_BICUBIC, clip_mean, clip_std},
+     VT_BICUBIC, clip_mean, clip_std, 0},
     {"Bit", " bit dinov2 dinov2_with_registers ", true, true, true, true, 224,
-     224, VT_BICUBIC, clip_mean, clip_std},
+     224, VT_BICUBIC, clip_mean, clip_std, 0},
     {"ViTHybrid", " vit-hybrid vit_hybrid ", true, true, true, true, 224, 224,
-     VT_BICUBIC, clip_mean, clip_std},
+     VT_BICUBIC, clip_mean, clip_std, 0},
     /* transformers resizes them as floats, here as 8 bits */
     {"DINOv3ViT", " dinov3_vit ", false, false, false, false, 224, 0,
-     VT_BILINEAR, imagenet_mean, imagenet_std},
+     VT_BILINEAR, imagenet_mean, imagenet_std, 0},
     {"Siglip", " siglip siglip_vision_model ", false, true, false, true, 224, 0,
-     VT_BICUBIC, half, half},
+     VT_BICUBIC, half, half, 0},
+    {"Siglip2", " siglip2 siglip2_vision_model ", false, true, false, false,
+     224, 0, VT_BILINEAR, half, half, 256},
 };
 
 static bool hf_processor(const char **word, const vt_json *c)
@@ -286,12 +292,35 @@ static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
     if (c && !vt_json_is_object(c))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the preprocessor's config is not an object", name);
-    VT_TRY(vt_how_keys(c, hf_keys, name));
+    VT_TRY(hf_find(kind, c, model_type, name));
+    VT_TRY(vt_how_keys(c, (*kind)->patches ? patch_keys : hf_keys, name));
     /* torchvision's resize on another one gives other pixels */
     if (!vt_how_absent(device) &&
         !(vt_json_string(&word, device) && strcmp(word, "cpu") == 0))
         VT_TRY(vt_how_wrong(name, "device", "\"cpu\" or null"));
-    VT_TRY(hf_find(kind, c, model_type, name));
+done:
+    return st;
+}
+
+vitcl_status vt_preprocess_hf_patches(uint32_t *patches,
+                                      const vt_json *preprocessor,
+                                      const char *model_type, uint32_t patch,
+                                      const char *name)
+{
+    const vt_json *size = vt_json_get(preprocessor, "patch_size");
+    const vt_json *most = vt_json_get(preprocessor, "max_num_patches");
+    const hf_kind *kind = NULL;
+    uint64_t n = 16;
+    vitcl_status st;
+
+    VT_TRY(hf_begin(&kind, preprocessor, model_type, name));
+    *patches = kind->patches;
+    if (!*patches)
+        goto done;
+    if ((!vt_how_absent(size) && !vt_json_uint(&n, size)) || n != patch)
+        VT_TRY(vt_how_wrong(name, "patch_size", "the model's"));
+    if (!vt_how_absent(most) && !vt_how_side(patches, most))
+        st = vt_how_wrong(name, "max_num_patches", "a number above zero");
 done:
     return st;
 }

@@ -26,10 +26,13 @@ static void put_about(FILE *f, const vt_vectors *v)
     fprintf(f,
             ",\"model_id\":\"%s\",\"pictures_id\":\"%s\",\"feature\":\"%s\","
             "\"size\":\"%" PRIu32 "x%" PRIu32 "\",\"normalized\":\"%s\","
-            "\"pixels\":\"%s\",\"block\":\"%" PRIu64 "\"}",
+            "\"pixels\":\"%s\",\"block\":\"%" PRIu64 "\"",
             a->model_id, a->pictures_id, a->feature, a->height, a->width,
             a->normalized ? "true" : "false",
             a->pixels[0] ? a->pixels : "pillow", v->block);
+    if (a->patches)
+        fprintf(f, ",\"max_num_patches\":\"%" PRIu32 "\"", a->patches);
+    fputs("}", f);
 }
 
 static void put_shape(FILE *f, const vt_vectors *v)

@@ -33,8 +33,9 @@ typedef struct vt_about {
     char folder[VT_INDEX_PATH]; /* that relative paths start from; may be
                                  * empty */
     char feature[16];           /* "pooled", "class", "tokens", "patches",
-                             * VT_FEATURE_TEXT */
+                                 * VT_FEATURE_TEXT */
     uint32_t height, width;     /* --size; 0: the model's own */
+    uint32_t patches;           /* vitcl_model_patches(), without --size */
     bool normalized;
     char pixels[16]; /* vitcl_model_pixels(); empty:
                       * "pillow" */

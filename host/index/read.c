@@ -70,6 +70,15 @@ static bool read_pixels(vt_about *a, const vt_json *m)
             strcmp(a->pixels, "torchvision") == 0);
 }
 
+static bool read_patches(vt_about *a, const vt_json *m)
+{
+    char most[16];
+
+    return !vt_json_get(m, "max_num_patches") ||
+           (text(most, sizeof most, m, "max_num_patches") &&
+            sscanf(most, "%5" SCNu32, &a->patches) == 1);
+}
+
 static bool read_about(vt_about *a, const vt_json *m)
 {
     char size[32], flag[8], format[32];
@@ -85,7 +94,8 @@ static bool read_about(vt_about *a, const vt_json *m)
            text(a->feature, sizeof a->feature, m, "feature") &&
            text(size, sizeof size, m, "size") &&
            sscanf(size, "%5" SCNu32 "x%5" SCNu32, &a->height, &a->width) == 2 &&
-           read_pixels(a, m) && text(flag, sizeof flag, m, "normalized") &&
+           read_pixels(a, m) && read_patches(a, m) &&
+           text(flag, sizeof flag, m, "normalized") &&
            ((a->normalized = strcmp(flag, "true") == 0) ||
             strcmp(flag, "false") == 0);
 }
@@ -412,6 +422,11 @@ vitcl_status vt_index_agrees(const vt_index *x, const vt_about *about)
         return vt_fail(VITCL_EINVAL,
                        "%s: its pictures were resized as by %s (--pixels %s)",
                        path, a->pixels, a->pixels);
+    if (a->patches && about->patches && a->patches != about->patches)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: its pictures have at most %u patches "
+                       "(--max-num-patches %u)",
+                       path, a->patches, a->patches);
     if (strcmp(a->pictures_id, about->pictures_id) != 0)
         return vt_fail(VITCL_EINVAL,
                        "%s: its pictures were prepared in another way, or "

@@ -47,6 +47,12 @@ done:
 
 vitcl_status vt_model_trains(const vt_model *m)
 {
+    if (m->config.budget)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: %s has no gradients here, so it is not trained, "
+                       "and no relevance is computed: NaFlex resizes its "
+                       "positions for each picture",
+                       m->path, m->config.name);
     if (!m->config.folded)
         return VITCL_OK;
     return vt_fail(

@@ -189,6 +189,7 @@ static bool harmless(const vt_model *m, const char *name)
     const bool classifier = m->config.source == VT_SOURCE_HF &&
                             m->config.classes > 0 &&
                             (strcmp(m->config.family, "siglip") == 0 ||
+                             strcmp(m->config.family, "naflex") == 0 ||
                              strcmp(m->config.family, "clip") == 0);
 
     if (m->config.context && strncmp(name, "logit_", 6) == 0)

@@ -161,12 +161,19 @@ bool vt_config_grid(int *h, int *w, const vt_config *c, int height, int width)
     return *h > 0 && *w > 0;
 }
 
+void vt_config_pos_grid(int *h, int *w, const vt_config *c)
+{
+    *h = c->pos_h, *w = c->pos_w;
+    if (!c->pos_h)
+        vt_config_grid(h, w, c, c->height, c->width_px);
+}
+
 bool vt_config_native(const vt_config *c, int gh, int gw)
 {
     int h = 0, w = 0;
 
-    return vt_config_grid(&h, &w, c, c->height, c->width_px) && h == gh &&
-           w == gw;
+    vt_config_pos_grid(&h, &w, c);
+    return h == gh && w == gw;
 }
 
 /* Reads the positions. The sizes of the picture and the patch must be known. */
@@ -176,7 +183,10 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
     int prefix;
     const char *table =
         c->pos_injection == VT_AT_LAYERS ? "blocks.0.pos_embed" : "pos_embed";
-    const int rows = vt_weight_dim(w, table, -2);
+    const vt_weight *t = vt_weights_get(w, table);
+    const int rows = t && t->rank == 4 /* [1,h,w,D] */
+                         ? c->pos_h * c->pos_w
+                         : vt_weight_dim(w, table, -2);
     int gh = 0, gw = 0, patches;
 
     if (c->registers > VT_MOST_WIDTH)
@@ -196,6 +206,7 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
         return VITCL_OK;
     if (rows == 0)
         return vt_fail(VITCL_ECORRUPT, "%s: %s is missing", path, table);
+    vt_config_pos_grid(&gh, &gw, c);
     patches = gh * gw;
     c->pos_prefix = rows - patches;
     if (c->pos_prefix != prefix &&

@@ -63,6 +63,8 @@ void vt_read_flags(vt_config *c, const vt_weights *w);
 /* The patch grid of a picture. Pixels after the last whole patch are ignored,
  * as in a strided convolution; a stem pads instead. false: no whole patch. */
 bool vt_config_grid(int *h, int *w, const vt_config *c, int height, int width);
+/* The grid of the table of positions. */
+void vt_config_pos_grid(int *h, int *w, const vt_config *c);
 /* Is this the grid that the model was trained on? */
 bool vt_config_native(const vt_config *c, int gh, int gw);
 vitcl_status vt_check_sizes(const vt_config *c, const char *path);

@@ -134,7 +134,8 @@ const vt_json *vt_config_vision(const vt_json *config)
 {
     const char *type = vt_config_hf(config);
     const bool clip = strcmp(type, "clip") == 0;
-    const bool both = clip || strcmp(type, "siglip") == 0;
+    const bool both =
+        clip || strcmp(type, "siglip") == 0 || strcmp(type, "siglip2") == 0;
     const vt_json *v = vt_json_get(config, "vision_config_dict");
 
     if (vt_json_is_object(v) && clip)

@@ -57,6 +57,8 @@ static vt_act timm_act(const char *name)
 
     if (strstr(name, "quickgelu"))
         return VT_ACT_GELU_QUICK;
+    if (strncmp(name, "naflexvit_", 10) == 0 && strstr(name, "_siglip"))
+        return VT_ACT_GELU_TANH;
     return vt_name_has(name, tanh_ones) ? VT_ACT_GELU_TANH : VT_ACT_GELU;
 }
 
@@ -113,7 +115,12 @@ static const char *default_pool(const vt_config *c)
     static const char *const map[] = {"siglip", "_map_", "test_vit3",
                                       "vit_pe_core", NULL};
     const bool eva = strcmp(c->family, "eva02") == 0;
+    const bool naflex = strcmp(c->family, "naflex") == 0;
 
+    if (naflex)
+        return strstr(c->name, "_gap")      ? "avg"
+               : strstr(c->name, "_radio_") ? "token"
+                                            : "map";
     if (strcmp(c->family, "relpos") == 0)
         return strstr(c->name, "_cls_") ? "token" : "avg";
     if (eva && strstr(c->name, "_clip_"))
@@ -230,10 +237,25 @@ static void timm_parts(vt_config *c, const vt_json *args)
     c->norm_optional = !norm || vt_name_has(c->name, bare);
 }
 
+/* Of NaFlex models whose names do not say it. */
+static int naflex_registers(const vt_config *c)
+{
+    static const struct {
+        const char *part;
+        int registers;
+    } rows[] = {{"_radio_v3", 7}, {"_radio_v4", 9}, {"_map", 1}, {"_gap", 4}};
+
+    for (size_t i = 0; strcmp(c->family, "naflex") == 0 && i < VT_COUNT(rows);
+         i++)
+        if (strstr(c->name, rows[i].part))
+            return rows[i].registers;
+    return 0;
+}
+
 static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
 {
     const char *reg = strstr(c->name, "_reg");
-    int n = 0;
+    int n = vt_json_get(args, "reg_tokens") ? 0 : naflex_registers(c);
 
     c->dist_token |= strstr(c->name, "distilled") != NULL;
     if (!vt_config_count(&n, args, "reg_tokens", VT_MOST_WIDTH, bad) && reg &&

@@ -60,9 +60,41 @@ static vitcl_status derive_axis(float *out, const vt_model *m,
     if ((uint64_t)to * (uint64_t)half != count)
         return vt_fail(VITCL_EINVAL, "%s: another size than the plan's", plain);
     VT_TRY(vt_stored_weight(&in, m, plain, (uint64_t)n * (uint64_t)half));
-    VT_TRY(vt_pos_resize(out, in, n, 1, to, 1, half, c->pos_rule));
+    VT_TRY(vt_pos_resize(out, in, n, 1, to, 1, half, c->pos_rule, false));
 done:
     free(in);
+    return st;
+}
+
+/* timm's factorised positions: each row's and each column's, resized along
+ * their axis, are added. */
+static vitcl_status derive_sum(float *out, const vt_model *m, int h, int w)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_config *c = &m->config;
+    const int longer = VT_MAX(h, w), most = VT_MAX(longer, 1);
+    const size_t D = (size_t)c->width;
+    float *in[2] = {NULL, NULL}, *to[2] = {NULL, NULL};
+
+    for (int k = 0; k < 2; k++) {
+        const int n = k ? c->pos_w : c->pos_h, own = k ? w : h;
+        const int size = c->pos_square ? longer : own;
+
+        VT_TRY(vt_stored_weight(&in[k], m, k ? "pos_embed.x" : "pos_embed.y",
+                                (uint64_t)n * D));
+        VT_TRY(VT_NEW(&to[k], (size_t)most * D));
+        VT_TRY(vt_pos_resize(to[k], in[k], n, 1, size, 1, c->width,
+                             VT_POS_LINEAR, false));
+    }
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++)
+            for (size_t i = 0; i < D; i++)
+                *out++ = to[0][(size_t)y * D + i] + to[1][(size_t)x * D + i];
+done:
+    for (int k = 0; k < 2; k++) {
+        free(in[k]);
+        free(to[k]);
+    }
     return st;
 }
 
@@ -77,7 +109,7 @@ static vitcl_status derive_grid(float *out, const vt_model *m,
     float *in = NULL;
     uint64_t need, have;
 
-    vt_config_grid(&gh, &gw, c, c->height, c->width_px);
+    vt_config_pos_grid(&gh, &gw, c);
     if (axis)
         return derive_axis(out, m, plain, axis[10], h, w, count);
     if (is_table(plain)) {
@@ -102,6 +134,8 @@ static vitcl_status derive_grid(float *out, const vt_model *m,
         return vt_fail(VITCL_EINVAL, "%s: %llu elements asked for, %llu made",
                        plain, (unsigned long long)count,
                        (unsigned long long)need);
+    if (c->pos_axes)
+        return derive_sum(out, m, h, w);
     VT_TRY(vt_stored_weight(&in, m, plain, have));
     if (is_table(plain)) {
         const bool turned = c->rel_pos_turned;
@@ -109,9 +143,12 @@ static vitcl_status derive_grid(float *out, const vt_model *m,
                              extra, c->heads, c->source != VT_SOURCE_HF);
     } else {
         const size_t skip = (size_t)c->pos_prefix * (size_t)c->width;
-        memcpy(out, in, skip * sizeof *out);
-        st = vt_pos_resize(out + skip, in + skip, gh, gw, h, w, c->width,
-                           c->pos_rule);
+        const bool same = h == gh && w == gw;
+
+        memcpy(out, in, (same ? have : skip) * sizeof *out);
+        if (!same)
+            st = vt_pos_resize(out + skip, in + skip, gh, gw, h, w, c->width,
+                               c->pos_rule, c->pos_square);
     }
 done:
     free(in);

@@ -2,7 +2,8 @@
  * derived.h - parameters that are not in the file in this form.
  *
  * name@HxW    pos_embed or a relative table on a grid of H x W patches
- *             (pos_embed_x, pos_embed_y: along their own axis)
+ *             (pos_embed_x, pos_embed_y: along their own axis), or, made of
+ *             pos_embed.x and .y, the sum of a row of each
  * name@std    a standardised convolution: zero mean, unit variance per filter
  * name@bn     a convolution's weight or bias with its BatchNorm folded in
  */

@@ -21,7 +21,9 @@ typedef enum {                /* how positions are resized to another grid */
                VT_POS_TIMM,   /* bicubic, antialiased */
                VT_POS_HF,     /* bicubic, to a size */
                VT_POS_DINOV2, /* bicubic by scale factor with the 0.1 offset */
-               VT_POS_GOOGLE  /* bilinear, corners aligned (scipy zoom 1) */
+               VT_POS_GOOGLE, /* bilinear, corners aligned (scipy zoom 1) */
+               VT_POS_LINEAR, /* bilinear */
+               VT_POS_SMOOTH  /* bilinear, antialiased */
 } vt_pos_rule;
 
 typedef enum { VT_SOURCE_TIMM, VT_SOURCE_HF, VT_SOURCE_NPZ } vt_source;
@@ -88,6 +90,9 @@ typedef struct vt_config {
     bool pos_embed; /* an absolute table of rows ... */
     int pos_prefix; /* ... whose first rows are for this many prefix tokens */
     vt_pos_rule pos_rule;
+    int pos_h, pos_w;        /* the table's grid; 0: of a picture as trained */
+    bool pos_square;         /* resized to a square, of which a part is used */
+    bool pos_axes;           /* the sum of a table of rows and one of columns */
     bool proj_bias, fc_bias; /* of attention's output and of the MLP */
     bool patch_bias, qkv_bias, qk_norm, layer_scale, head_bias;
     bool rms;                 /* norms have neither a mean nor a bias */
@@ -126,6 +131,7 @@ typedef struct vt_config {
     bool causal;     /* tokens do not attend to those behind them */
     vt_end_kind end_kind;
     int end;
+    int budget; /* NaFlex: a picture's most patches; 0: one size of pictures */
     float logit_scale, logit_bias; /* of the cosine with a picture's vector */
     bool sigmoid;                  /* trained with one for each text */
 } vt_config;

@@ -21,6 +21,7 @@ struct vt_model {
     const char *problem;    /* borrowed from json; NULL: none */
     bool pixels_chosen;     /* else as the files say */
     vt_pixels pixels;
+    uint32_t patches; /* chosen; 0: as the files say */
     uint64_t parameters;
     float *positions; /* of a text tower: [context,width] */
 };

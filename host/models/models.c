@@ -24,6 +24,8 @@ const vt_arch vt_arch_table[] = {
      vt_hybrid_build},
     {"resnetd", "ResNet-D hybrid", vt_resnetd_match, vt_resnetd_configure,
      vt_resnetd_build},
+    {"naflex", "NaFlex ViT", vt_naflex_match, vt_naflex_configure,
+     vt_naflex_build},
     {"relpos", "ViT with relative positions", vt_relpos_match,
      vt_relpos_configure, vt_relpos_build},
     {"eva02", "EVA", vt_eva02_match, vt_eva02_configure, vt_eva02_build},

@@ -19,7 +19,7 @@ static vt_val table(vt_plan *p, const vt_config *c, const char *prefix,
     char name[64];
     int n = snprintf(name, sizeof name, "%spos_embed%s", prefix, tail);
 
-    if (!vt_config_native(c, gh, gw))
+    if (c->pos_h || !vt_config_native(c, gh, gw))
         snprintf(name + n, sizeof name - (size_t)n, "@%dx%d", gh, gw);
     return vt_param(p, name, 2, (int[]){rows, width});
 }

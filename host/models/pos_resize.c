@@ -9,7 +9,8 @@
  *   HF       bicubic, a = -0.75, always four taps, half-pixel centres
  *   DINOv2   the same with the scale (n + 0.1) / m instead of n / m
  *   Google   linear between corners: scipy.ndimage.zoom(order=1)
- *   bilinear HF's BEiT tables: two taps, half-pixel centres, clamped
+ *   linear   two taps, half-pixel centres, clamped; HF's BEiT tables, too
+ *   smooth   the same, antialiased: support increases when shrinking
  *   timm's   relative tables: linear between samples whose distance increases
  *            geometrically from the middle, because near offsets are learnt
  *            more finely than far ones
@@ -60,16 +61,22 @@ static double cubic(double x, double a)
     return 0;
 }
 
+/* The weight of a distance x, before it is divided by the sum. */
+static double antialiasing(double x, bool bilinear)
+{
+    return bilinear ? fmax(1 - fabs(x), 0) : cubic(x, -0.5);
+}
+
 static int clamp(int i, int n)
 {
     return i < 0 ? 0 : i >= n ? n - 1 : i;
 }
 
-static vitcl_status taps_antialiased(taps *t, int in, int out)
+static vitcl_status taps_antialiased(taps *t, int in, int out, bool bilinear)
 {
     vitcl_status st = VITCL_OK;
     const double scale = (double)in / out, wide = scale > 1 ? scale : 1;
-    const double support = 2 * wide;
+    const double support = (bilinear ? 1 : 2) * wide;
 
     VT_TRY(taps_new(t, out, 2 * (int)ceil(support) + 1));
     for (int i = 0; i < out; i++) {
@@ -80,11 +87,12 @@ static vitcl_status taps_antialiased(taps *t, int in, int out)
         float *weight = t->weight + (size_t)i * (size_t)t->most;
         double sum = 0;
         for (int k = 0; k < n && k < t->most; k++)
-            sum += cubic((k + first - centre + 0.5) / wide, -0.5);
+            sum += antialiasing((k + first - centre + 0.5) / wide, bilinear);
         for (int k = 0; k < n && k < t->most; k++) {
             index[k] = first + k;
-            weight[k] =
-                (float)(cubic((k + first - centre + 0.5) / wide, -0.5) / sum);
+            weight[k] = (float)(antialiasing((k + first - centre + 0.5) / wide,
+                                             bilinear) /
+                                sum);
         }
     }
 done:
@@ -219,11 +227,15 @@ static vitcl_status taps_for(taps *t, int in, int out, vt_pos_rule rule)
 {
     switch (rule) {
     case VT_POS_TIMM:
-        return taps_antialiased(t, in, out);
+        return taps_antialiased(t, in, out, false);
+    case VT_POS_SMOOTH:
+        return taps_antialiased(t, in, out, true);
     case VT_POS_DINOV2:
         return taps_bicubic(t, in, out, in / (out + 0.1));
     case VT_POS_GOOGLE:
         return taps_linear(t, in, out, true);
+    case VT_POS_LINEAR:
+        return taps_linear(t, in, out, false);
     case VT_POS_HF:
         break;
     }
@@ -231,13 +243,16 @@ static vitcl_status taps_for(taps *t, int in, int out, vt_pos_rule rule)
 }
 
 vitcl_status vt_pos_resize(float *out, const float *in, int h, int w, int to_h,
-                           int to_w, int channels, vt_pos_rule rule)
+                           int to_w, int channels, vt_pos_rule rule,
+                           bool square)
 {
     vitcl_status st = VITCL_OK;
     taps rows = {0}, columns = {0};
+    const int longer = VT_MAX(to_h, to_w);
 
-    VT_TRY(taps_for(&rows, h, to_h, rule));
-    VT_TRY(taps_for(&columns, w, to_w, rule));
+    VT_TRY(taps_for(&rows, h, square ? longer : to_h, rule));
+    VT_TRY(taps_for(&columns, w, square ? longer : to_w, rule));
+    rows.n = to_h, columns.n = to_w;
     VT_TRY(apply(out, in, h, w, &rows, &columns, channels));
 done:
     taps_free(&rows);

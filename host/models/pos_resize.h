@@ -6,9 +6,11 @@
 #define VT_MODELS_POS_RESIZE_H
 #include "models/model.h"
 
-/* in[h,w,channels] -> out[to_h,to_w,channels] */
+/* in[h,w,channels] -> out[to_h,to_w,channels]. square: the top left part of
+ * what a square grid, as long as the longer side, would get. */
 vitcl_status vt_pos_resize(float *out, const float *in, int h, int w, int to_h,
-                           int to_w, int channels, vt_pos_rule rule);
+                           int to_w, int channels, vt_pos_rule rule,
+                           bool square);
 /* A table of relative positions for a window of h x w patches: in[(2h-1) *
  * (2w-1) + extra, heads]; the extra rows are copied. geometric: as timm
  * and the original BEiT; else as Hugging Face (bilinear). */

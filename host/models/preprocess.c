@@ -16,6 +16,7 @@
 #include "models/config.h"
 #include "weights/sidecar.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,10 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
     vitcl_status st = VITCL_OK;
     vt_preprocess p = {.pixels = VT_PIXELS_PILLOW};
     char *file = NULL;
+    const bool any = !height && !width;
 
+    if (any)
+        vt_model_input(&height, &width, m);
     VT_TRY(vt_sidecar_path(&file, m->path,
                            source == VT_SOURCE_HF && m->preprocessor
                                ? m->processor_name
@@ -52,6 +56,12 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
     if (m->pixels_chosen)
         p.pixels = m->pixels;
     VT_TRY(vt_preprocess_check(&p, file));
+    if (any && m->config.budget && source == VT_SOURCE_HF)
+        VT_TRY(vt_preprocess_hf_patches(&height, m->preprocessor, m->type,
+                                        (uint32_t)m->config.patch_h, file));
+    if (any && vt_model_patches(m))
+        vt_preprocess_any(&p, (uint32_t)m->config.patch_h,
+                          (uint32_t)vt_model_patches(m));
     *out = p;
 done:
     free(file);
@@ -62,6 +72,36 @@ void vt_model_choose_pixels(vt_model *m, vt_pixels pixels)
 {
     m->pixels_chosen = true;
     m->pixels = pixels;
+}
+
+int vt_model_patches(const vt_model *m)
+{
+    const vt_config *c = &m->config;
+    uint32_t n = 0;
+
+    if (!c->budget || m->patches)
+        return (int)m->patches;
+    if (c->source == VT_SOURCE_HF &&
+        vt_preprocess_hf_patches(&n, m->preprocessor, m->type,
+                                 (uint32_t)c->patch_h, m->path) == VITCL_OK &&
+        n)
+        return (int)n;
+    return c->budget;
+}
+
+vitcl_status vt_model_choose_patches(vt_model *m, uint32_t most)
+{
+    if (!m->config.budget)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: pictures of a %s have one size; only NaFlex models "
+                       "have a number of patches",
+                       m->path, m->arch->looks);
+    if (most < 1 || most > VT_MOST_PIXELS)
+        return vt_fail(VITCL_EINVAL,
+                       "%u patches a picture: 1 to %d are possible", most,
+                       VT_MOST_PIXELS);
+    m->patches = most;
+    return VITCL_OK;
 }
 
 vt_pixels vt_model_pixels(const vt_model *m)
@@ -81,6 +121,13 @@ void vt_model_input(uint32_t *height, uint32_t *width, const vt_model *m)
 
     *height = (uint32_t)c->height;
     *width = (uint32_t)c->width_px;
+    if (c->budget) {
+        const double side = floor(sqrt((double)vt_model_patches(m)));
+
+        *height = (uint32_t)(side * c->patch_h);
+        *width = (uint32_t)(side * c->patch_w);
+        return;
+    }
     /* HF's models that accept any size by default use the processor's size:
      * DINOv2 was trained at 518, and its published processor has 224. */
     if (c->source != VT_SOURCE_HF || strcmp(c->family, "dinov2") != 0 ||

@@ -18,8 +18,9 @@
 
 static bool has_text(const vt_json *config)
 {
-    static const char *const types[] = {"clip", "siglip", "clip_text_model",
-                                        "siglip_text_model"};
+    static const char *const types[] = {"clip",    "clip_text_model",
+                                        "siglip",  "siglip_text_model",
+                                        "siglip2", "siglip2_text_model"};
 
     for (size_t i = 0; i < VT_COUNT(types); i++)
         if (strcmp(vt_config_hf(config), types[i]) == 0)

@@ -98,6 +98,7 @@ VT_FAMILY(deit);
 VT_FAMILY(dinov2);
 VT_FAMILY(clip);
 VT_FAMILY(siglip);
+VT_FAMILY(naflex);
 VT_FAMILY(beit);
 VT_FAMILY(relpos);
 VT_FAMILY(eva02);

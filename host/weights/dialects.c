@@ -6,6 +6,7 @@
  *
  *   cls_token [1,1,D]  dist_token [1,1,D]  reg_token [1,R,D]
  *   pos_embed [1,N,D]     as published: with or without slots for cls, dist
+ *   pos_embed.y [1,R,D]  pos_embed.x [1,C,D]   NaFlex: added
  *   patch_embed.proj.{weight [D,C,P,P], bias}
  *   patch_embed.backbone.{stem.,}{conv.weight [O,I,h,w], norm.{weight,bias}}
  *   patch_embed.backbone.stages.s.blocks.b.{conv1..3.weight, norm1..3.%,
@@ -41,6 +42,13 @@
 static const vt_row timm_rows[] = {
     WITH("patch_embed.proj.weight", "patch_embed.proj.weight",
          .layout = VT_PATCH),
+    WITH("embeds.proj.%", "patch_embed.proj.%", .layout = VT_PATCH_LAST),
+    AS("embeds.norm.%", "patch_embed.norm.%"),
+    AS("embeds.pos_embed", "pos_embed"),
+    AS("embeds.pos_embed_y", "pos_embed.y"),
+    AS("embeds.pos_embed_x", "pos_embed.x"),
+    AS("embeds.cls_token", "cls_token"),
+    AS("embeds.reg_token", "reg_token"),
     AS("register_tokens", "reg_token"),
     AS("storage_tokens", "reg_token"),
     WITH("blocks.#.gamma_1", "blocks.#.ls1.gamma", .types = VT_TIMM_BEIT),
@@ -145,7 +153,8 @@ static const vt_row hf_rows[] = {
     /* clip and siglip towers; "pre_layrnorm" is their spelling */
     WITH("embeddings.class_embedding", "cls_token", .layout = VT_TOKEN,
          .types = VT_HF_CLIP),
-    WITH("embeddings.patch_embedding.%", "patch_embed.proj.%", .types = TOWERS),
+    WITH("embeddings.patch_embedding.%", "patch_embed.proj.%",
+         .layout = VT_PATCH_LAST, .types = TOWERS),
     WITH("embeddings.position_embedding.weight", "pos_embed",
          .layout = VT_TABLE, .types = TOWERS),
     WITH("pre_layrnorm.%", "norm_pre.%", .types = VT_HF_CLIP),
@@ -338,9 +347,10 @@ static const char *const dinov3_marks[] = {"embeddings.patch_embeddings.weight",
 static const char *const dinov3_gated_marks[] = {"layer.0.mlp.gate_proj.weight",
                                                  NULL};
 static const char *const dinov3_prefixes[] = {"", NULL};
-/* the second: ResNets */
-static const char *const timm_marks[] = {
-    "patch_embed.proj.weight", "stages.0.blocks.0.conv2.weight", NULL};
+/* the second: ResNets; the third: NaFlex */
+static const char *const timm_marks[] = {"patch_embed.proj.weight",
+                                         "stages.0.blocks.0.conv2.weight",
+                                         "embeds.proj.weight", NULL};
 static const char *const timm_prefixes[] = {"visual.trunk.", "", NULL};
 
 const vt_dialect vt_dialects[] = {

@@ -25,7 +25,8 @@ typedef enum {
     VT_HEADS_OUT, /* [H,hd,D] -> [D,H hd] */
     VT_TOKEN,     /* [D] -> [1,1,D] */
     VT_TABLE,     /* [N,D] -> [1,N,D] */
-    VT_PATCH      /* [D,3PP] -> [D,3,P,P] */
+    VT_PATCH,     /* [D,3PP] -> [D,3,P,P] */
+    VT_PATCH_LAST /* [D,PP3] -> [D,3,P,P]; other ranks stay */
 } vt_layout;
 
 /* Model types of HF transformers whose names a row gives when names are made

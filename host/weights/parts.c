@@ -44,6 +44,22 @@ static void split_patch(vt_tensor_part *p)
         set_shape(p, 4, (uint64_t[]){p->shape[0], 3, side, side});
 }
 
+/* NaFlex's linear layer on patches whose colours come last. */
+static vitcl_status turn_patch(vt_tensor_part *p, const char *file)
+{
+    const uint64_t D = p->shape[0];
+
+    if (p->rank != 2)
+        return VITCL_OK;
+    split_patch(p);
+    if (p->rank != 4)
+        return misshapen(file, p, "[width,3*patch*patch]");
+    permute(p, 4, (uint64_t[]){D, p->shape[2], p->shape[2], 3},
+            (uint8_t[]){0, 3, 1, 2}, 4,
+            (uint64_t[]){D, 3, p->shape[2], p->shape[2]});
+    return VITCL_OK;
+}
+
 /* p->shape is the file's; changes it to the canonical one. */
 vitcl_status vt_tensor_part_lay_out(vt_tensor_part *p, vt_layout layout,
                                     const char *file)
@@ -92,6 +108,8 @@ vitcl_status vt_tensor_part_lay_out(vt_tensor_part *p, vt_layout layout,
     case VT_PATCH:
         split_patch(p);
         break;
+    case VT_PATCH_LAST:
+        return turn_patch(p, file);
     }
     return VITCL_OK;
 }

@@ -94,6 +94,14 @@ with open("refused", "w") as refused, open("same", "w") as same:
     yes("timm_dinov2_swiglu_reg", "a['act_layer'] = 'silu'")
     no(rel, "a['global_pool'] = 'max'", 'global_pool "max" is not supported here')
     no("timm_resnet", "a['output_stride'] = 16", "output_stride")
+    flex = "timm_naflex"
+    no(flex, "a['pos_embed_use_grid_sample'] = True", "pos_embed_use_grid_sample is true; only false")
+    no(flex, "a['rope_type'] = 'axial'", "rope_type is .axial")
+    no(flex, "a['pos_embed_interp_mode'] = 'nearest'", 'positions resized "nearest", antialiased are not supported')
+    no(flex, "a['pos_embed_align_corners'] = True", "with aligned corners are not supported")
+    no(flex, "a['patchify_channels_last'] = False", "patchify_channels_last is false")
+    yes(flex, "a['pos_embed_interp_mode'] = 'bilinear'; a['enable_patch_interpolator'] = True; a['rope_type'] = 'none'")
+    no("hf_naflex", "c['num_patches'] = 24", "num_patches is not a usable number")
     no(vit, "del c['model_type']", "neither timm's architecture nor Hugging Face's model_type")
     # families by name, before their fields are checked
     for kind in "segformer", "pvt", "swin":

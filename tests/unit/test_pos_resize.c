@@ -38,11 +38,12 @@ typedef vitcl_status (*resize)(float *out, const float *in, const int size[4],
 static vitcl_status resize_grid(float *out, const float *in, const int size[4],
                                 int k)
 {
-    static const vt_pos_rule rules[] = {VT_POS_TIMM, VT_POS_HF, VT_POS_DINOV2,
-                                        VT_POS_GOOGLE};
+    static const vt_pos_rule rules[] = {
+        VT_POS_TIMM,   VT_POS_HF,     VT_POS_DINOV2, VT_POS_GOOGLE,
+        VT_POS_LINEAR, VT_POS_SMOOTH, VT_POS_TIMM /* of a square */};
 
     return vt_pos_resize(out, in, size[0], size[1], size[2], size[3], 3,
-                         rules[k]);
+                         rules[k], k == 6);
 }
 
 static vitcl_status resize_table(float *out, const float *in, const int size[4],
@@ -89,9 +90,10 @@ static int check_all(const char *kind, const char *const *rules, resize f)
 
 Test(pos_resize, grids)
 {
-    static const char *const rules[] = {"timm", "hf", "dinov2", "google", NULL};
+    static const char *const rules[] = {"timm",   "hf",     "dinov2", "google",
+                                        "linear", "smooth", "square", NULL};
 
-    cr_expect_geq(check_all("in", rules, resize_grid), 16);
+    cr_expect_geq(check_all("in", rules, resize_grid), 28);
 }
 
 Test(pos_resize, tables)

@@ -538,3 +538,52 @@ Test(preprocess, a_processors_size)
         vt_json_free(json);
     }
 }
+
+/* As timm's get_image_size_for_seq() and transformers'
+ * get_image_size_for_max_num_patches(), which agree: height, width, patch,
+ * most; rows, columns. */
+Test(preprocess, patches)
+{
+    static const uint32_t cases[][6] = {
+        {10, 218, 14, 256, 3, 66},      {71, 11016, 14, 256, 1, 156},
+        {16594, 3, 8, 2, 2, 1},         {20, 1667, 14, 2, 1, 2},
+        {10, 2, 14, 256, 35, 7},        {4, 14, 8, 9, 2, 4},
+        {1323, 35, 14, 1024, 189, 5},   {124, 194, 14, 64, 6, 10},
+        {5741, 10267, 16, 256, 12, 21}, {1, 199, 14, 2, 1, 2},
+        {3294, 12302, 8, 1024, 17, 60}, {1, 1, 16, 1, 1, 1},
+        {65500, 65500, 16, 1, 1, 1},
+    };
+
+    for (size_t i = 0; i < VT_COUNT(cases); i++) {
+        const uint32_t *c = cases[i];
+        uint32_t rows = 0, columns = 0;
+
+        vt_patches_fit(&rows, &columns, c[0], c[1], c[2], c[3]);
+        cr_expect(rows == c[4] && columns == c[5], "%ux%u: %ux%u, not %ux%u",
+                  c[0], c[1], rows, columns, c[4], c[5]);
+    }
+}
+
+/* A prepared picture says its grid; other bytes are no grid. */
+Test(preprocess, grid_of_patches)
+{
+    vt_preprocess how = {.filter = VT_BILINEAR};
+    uint8_t rgb[30 * 20 * 3];
+    const vt_picture in = {.width = 30, .height = 20, .rgb = rgb};
+    vt_picture out = {0};
+    uint32_t rows = 0, columns = 0;
+
+    memset(rgb, 7, sizeof rgb);
+    vt_preprocess_any(&how, 8, 12);
+    cr_assert_eq(vt_prepare(&out, &in, &how), VITCL_OK, "%s", vt_message());
+    cr_expect(out.width == how.width && out.height == how.height);
+    cr_expect(vt_patches_grid(&rows, &columns, out.rgb, &how));
+    cr_expect(rows == 3 && columns == 4, "%ux%u", rows, columns);
+    cr_expect_eq(out.rgb[0], 7);
+    cr_expect_eq(out.rgb[(size_t)3 * 8 * 4 * 8 * 3 - 1], 7);
+    memset(out.rgb, 0, (size_t)out.width * out.height * 3);
+    cr_expect_not(vt_patches_grid(&rows, &columns, out.rgb, &how));
+    memset(out.rgb, 0xff, (size_t)out.width * out.height * 3);
+    cr_expect_not(vt_patches_grid(&rows, &columns, out.rgb, &how));
+    vt_picture_free(&out);
+}

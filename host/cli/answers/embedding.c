@@ -82,6 +82,8 @@ int embedding_of_index(model_options *common, const vt_about *of,
 {
     if (!common->size.height)
         common->size = (frame_size){.height = of->height, .width = of->width};
+    if (!common->size.height && !common->patches)
+        common->patches = of->patches;
     if (!common->pixels)
         common->pixels = of->pixels;
     if (common->model || common->preset)
@@ -146,6 +148,8 @@ int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
     *out = (vt_about){.height = o->size.height,
                       .width = o->size.width,
                       .normalized = normalized};
+    if (!o->size.height)
+        out->patches = vitcl_model_patches(model ? model : e->on.model);
     snprintf(out->feature, sizeof out->feature, "%s",
              e->what ? e->what : "pooled");
     snprintf(out->pixels, sizeof out->pixels, "%s",

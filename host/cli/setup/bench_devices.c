@@ -154,10 +154,12 @@ static int measure(const machines *m, const model_options *o, double seconds,
 
 int bench_devices(const model_options *o, double seconds, bool json)
 {
-    const vitcl_session_options options = session_options(o);
+    vitcl_session_options options = session_options(o);
     machines m = {.count = 0};
     int code = machines_open(&m, o);
 
+    if (code == EXIT_OK)
+        code = one_size(&options, m.item[0].model);
     if (code == EXIT_OK)
         code = machines_start(&m, &options);
     if (code == EXIT_OK)

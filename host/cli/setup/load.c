@@ -109,6 +109,8 @@ static vitcl_status load(vitcl_model **model, vitcl_device *device,
 
     if (st == VITCL_OK && o->pixels)
         st = vitcl_model_set_pixels(*model, o->pixels);
+    if (st == VITCL_OK && o->patches)
+        st = vitcl_model_set_patches(*model, o->patches);
     return st;
 }
 
@@ -149,6 +151,8 @@ int open_model(vitcl_device **device, vitcl_model **model,
 
     if (o->model && o->preset)
         return usage("-m and --preset cannot be used together");
+    if (o->patches && o->size.height)
+        return usage("--size and --max-num-patches cannot be used together");
     if (!o->preset &&
         (code = find_model(&path, model_or_builtin(o))) != EXIT_OK)
         return code;
@@ -213,6 +217,19 @@ int start_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                                                                 : failed();
 }
 
+int one_size(vitcl_session_options *options, const vitcl_model *model)
+{
+    vitcl_model_info info = {.size = sizeof info};
+
+    if (options->height || !vitcl_model_patches(model))
+        return EXIT_OK;
+    if (vitcl_model_describe(&info, model, 0, 0, 1) != VITCL_OK)
+        return failed();
+    options->height = info.input_height;
+    options->width = info.input_width;
+    return EXIT_OK;
+}
+
 int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile)
 {
@@ -220,6 +237,8 @@ int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
 
     options.keep = keep;
     options.profile = profile;
+    if (one_size(&options, model) != EXIT_OK)
+        return EXIT_FAILED;
     return start_session(out, device, model, &options);
 }
 

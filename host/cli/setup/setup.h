@@ -12,7 +12,7 @@
 typedef struct model_options {
     const char *model, *preset, *device, *devices, *gemm, *precision, *pixels;
     frame_size size;
-    uint32_t batch, threads;
+    uint32_t batch, threads, patches;
     bool once; /* there is only one batch */
     bool any_batch;
 } model_options;
@@ -54,6 +54,11 @@ typedef struct model_options {
     OPT_ROW(T, 0, "size", OPT_SIZE, "N|HxW",                                   \
             "pixels, if not those that the model was trained with",            \
             common.size)
+#define OPT_PATCHES(T)                                                         \
+    OPT_ROW(T, 0, "max-num-patches", OPT_COUNT, "N",                           \
+            "of a NaFlex model, whose pictures keep their aspect ratio: the "  \
+            "most patches of one (default: the model's own)",                  \
+            common.patches)
 #define PIXELS_HELP                                                            \
     "resize pictures bit for bit as they do; without it, as the model's "      \
     "files "                                                                   \
@@ -81,6 +86,8 @@ vitcl_precision precision_of(const char *word);
 bool classes_by_number(const char *word);
 /* Of o's batch, size, gemm and precision. */
 vitcl_session_options session_options(const model_options *o);
+/* NaFlex: pictures of one size, the model's own unless options have another. */
+int one_size(vitcl_session_options *options, const vitcl_model *model);
 /* Tries what the precision needs, then opens a session. Prints why not. */
 int start_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                   const vitcl_session_options *options);
@@ -88,7 +95,7 @@ int start_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
 VITCL_STATUS try_session(vitcl_session **out, vitcl_device *device,
                          vitcl_model *model,
                          const vitcl_session_options *options);
-/* Both, with keep and profile. */
+/* Both, with keep and profile, for pictures of one size. */
 int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile);
 /* The name to show: the preset, or the model's path without slashes. */

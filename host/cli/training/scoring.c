@@ -70,13 +70,15 @@ int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
 int scoring_open(scoring *s, const model_options *common)
 {
     model_options o = *common;
+    vitcl_session_options options;
     int code;
 
     o.batch = o.batch ? o.batch : 8;
+    options = session_options(&o);
     code =
         o.devices ? open_several(s, &o) : open_model(&s->device, &s->model, &o);
     if (code == EXIT_OK && !o.devices)
-        code = open_session(&s->session, s->device, s->model, &o, NULL, 0);
+        code = start_session(&s->session, s->device, s->model, &options);
     if (code == EXIT_OK)
         say_model(&o);
     return code;

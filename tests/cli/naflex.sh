@@ -1,0 +1,79 @@
+# naflex.sh - pictures of several aspect ratios in one run, against what timm
+# and transformers answer (tools/golden_tiny.py).
+models=$VT_DATA/models
+photos=()
+for name in small.png preprocess/in/{palette,near_31x33,tall_5x97,wide_70x3}.png; do
+    photos+=("$VT_DATA/$name")
+done
+
+# The rows of a .npy file of f32, beside pictures.json of a model; "most" parts
+# of the largest number are allowed.
+compare() {
+    python3 - "$@" <<'PYTHON' || fail "$1: other numbers than the library's"
+import json, struct, sys
+want = list(json.load(open(sys.argv[1] + "/pictures.json")).values())
+data = open(sys.argv[2], "rb").read()
+head = 10 + struct.unpack("<H", data[8:10])[0]
+n = len(want[0])
+got = struct.unpack(f"<{len(data[head:]) // 4}f", data[head:])
+assert len(got) == n * len(want), (len(got), n, len(want))
+most = max(abs(x) for row in want for x in row)
+worst = max(abs(a - b) for a, b in zip(got, sum(want, []))) / most
+print(sys.argv[1], worst)
+sys.exit(not worst <= float(sys.argv[3]))
+PYTHON
+}
+
+run 0 embed -m "$models/hf_naflex" -o rows.npy "${photos[@]}"
+compare "$models/hf_naflex" rows.npy 1e-5
+for name in timm_naflex timm_naflex_axes timm_naflex_radio; do
+    run 0 classify -m "$models/$name" --batch 2 --logits rows.npy "${photos[@]}"
+    compare "$models/$name" rows.npy 1e-5
+done
+
+# A batch with several pictures of one grid and of others; each row is the
+# picture's own.
+run 0 embed -m "$models/timm_naflex" --batch 1 "${photos[@]}" "${photos[@]}"
+mv out one
+run 0 embed -m "$models/timm_naflex" --batch 7 "${photos[@]}" "${photos[@]}"
+python3 - one out <<'PYTHON' || fail "a batch of several grids differs"
+import json, sys
+a, b = ([json.loads(line) for line in open(f)] for f in sys.argv[1:])
+assert len(a) == len(b) == 10
+for x, y in zip(a, b):
+    assert x["picture"] == y["picture"]
+    assert all(abs(p - q) < 1e-4 for p, q in zip(x["features"], y["features"]))
+PYTHON
+# 16 bits and int8; other processors may have neither.
+if [ "$(uname -m)" = x86_64 ]; then precisions='bf16 int8'; fi
+for precision in ${precisions-}; do
+    run 0 embed -m "$models/hf_naflex" --precision "$precision" -o rows.npy "${photos[@]}"
+    compare "$models/hf_naflex" rows.npy 0.1
+done
+
+# The number of patches: 12 are 3 x 4 for palette.png, not 5 x 7.
+run 0 info -m "$models/timm_naflex"
+out_has '^aspect ratio any, of at most 36 patches'
+run 0 info -m "$models/timm_naflex" --max-num-patches 12 --json
+out_has '"height":24,.*"max_num_patches":12,'
+run 0 embed -m "$models/timm_naflex" --max-num-patches 12 -o less.safetensors "${photos[@]}"
+run 0 search less.safetensors "${photos[1]}" -k 1 --json
+out_has 'palette.png.*"cosine":(1|0.99999)' # with 12 patches again
+run 1 embed -m "$models/timm_naflex" --max-num-patches 20 -u -o less.safetensors "${photos[@]}"
+err_has 'at most 12 patches \(--max-num-patches 12\)'
+run 2 info -m "$models/timm_naflex" --max-num-patches 12 --size 24
+run 1 info -m "$models/timm_vit" --max-num-patches 12
+says 'only NaFlex models have a number of patches'
+
+# With --size a picture is one of any model.
+run 0 embed -m "$models/hf_naflex" --size 40x24 "${photos[1]}"
+run 0 embed -m "$models/hf_naflex" --size 40x24 --features tokens -o tokens.npy "${photos[1]}"
+head -c 128 tokens.npy | grep -aq '(1,15,16)' || fail "not 15 tokens"
+run 1 embed -m "$models/hf_naflex" --features tokens "${photos[1]}"
+says 'choose one size \(--size\)'
+run 1 convert -m "$models/hf_naflex" --to timm -o converted
+says 'a NaFlex model keeps its own form'
+mkdir -p data/train/a data/train/b
+for class in a b; do cp "$VT_DATA/small.png" "data/train/$class"; done
+run 1 finetune -m "$models/timm_naflex_axes" --data data --epochs 1 -o tuned
+says 'NaFlex resizes its positions'
