@@ -84,7 +84,9 @@ static vitcl_status check_made(audit *a, const char *name, uint64_t count,
         if ((strncmp(t->name, name, plain) == 0 &&
              (!t->name[plain] || t->name[plain] == '.')) ||
             (strncmp(name, "rope.freqs.", 11) == 0 &&
-             strcmp(t->name, "rope.freqs") == 0))
+             strcmp(t->name, "rope.freqs") == 0) ||
+            (strncmp(name, "mid_pos_embed.", 14) == 0 &&
+             strcmp(t->name, "mid_pos_embed") == 0))
             mark(a, t, true);
     }
 done:

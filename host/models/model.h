@@ -21,7 +21,9 @@ typedef enum {                /* how positions are resized to another grid */
                VT_POS_TIMM,   /* bicubic, antialiased */
                VT_POS_HF,     /* bicubic, to a size */
                VT_POS_DINOV2, /* bicubic by scale factor with the 0.1 offset */
-               VT_POS_GOOGLE  /* bilinear, corners aligned (scipy zoom 1) */
+               VT_POS_GOOGLE, /* bilinear, corners aligned (scipy zoom 1) */
+               VT_POS_LINEAR, /* bilinear, to a size */
+               VT_POS_TIPS    /* the same, antialiased */
 } vt_pos_rule;
 
 typedef enum { VT_SOURCE_TIMM, VT_SOURCE_HF, VT_SOURCE_NPZ } vt_source;
@@ -43,7 +45,8 @@ typedef enum {                  /* the paper's positions (appendix D.4) */
 typedef enum { /* where positions are added */
                VT_AT_STEM /* once, before the blocks */,
                VT_AT_LAYERS, /* before each block, a table each */
-               VT_AT_SHARED  /* before each block, one table */
+               VT_AT_SHARED, /* before each block, one table */
+               VT_AT_BETWEEN /* once, and behind each block but the last */
 } vt_pos_injection;
 
 typedef enum {                 /* the token that is a text's vector: */
@@ -81,6 +84,7 @@ typedef struct vt_config {
     bool class_token, dist_token;
     bool dist_head; /* the result is the mean of both tokens' */
     int registers;
+    bool tokens_last; /* their positions come behind the patches' in the file */
     bool norm_optional;
     bool pos_optional; /* optional in the family; set before reading */
     vt_pos_kind pos_kind;
@@ -118,12 +122,13 @@ typedef struct vt_config {
     bool pool_max_mean; /* timm's "avgmax": (max + mean) / 2 */
     int projection;     /* CLIP: width of the embedding; no classes */
     int stem_stages, stem_layers[4], stem_width[5]; /* hybrid or ResNet */
-    bool stem_only;  /* a stem without stages: conv, norm, pool */
-    bool stem_basic; /* blocks of two 3x3 convolutions, not bottlenecks */
-    bool folded;     /* BatchNorm is folded into convolutions: no training */
-    int context;     /* of a text tower: tokens of a text; 0: pictures */
-    int vocabulary;  /* kinds of tokens */
-    bool causal;     /* tokens do not attend to those behind them */
+    bool stem_only;   /* a stem without stages: conv, norm, pool */
+    bool stem_basic;  /* blocks of two 3x3 convolutions, not bottlenecks */
+    int conv_stem[2]; /* MobileCLIP's: the widths of its convolutions */
+    bool folded;      /* BatchNorm is folded into convolutions: no training */
+    int context;      /* of a text tower: tokens of a text; 0: pictures */
+    int vocabulary;   /* kinds of tokens */
+    bool causal;      /* tokens do not attend to those behind them */
     vt_end_kind end_kind;
     int end;
     float logit_scale, logit_bias; /* of the cosine with a picture's vector */

@@ -9,7 +9,8 @@
  *   HF       bicubic, a = -0.75, always four taps, half-pixel centres
  *   DINOv2   the same with the scale (n + 0.1) / m instead of n / m
  *   Google   linear between corners: scipy.ndimage.zoom(order=1)
- *   bilinear HF's BEiT tables: two taps, half-pixel centres, clamped
+ *   bilinear HF's DPT, and its BEiT tables: two taps, half-pixel centres, clamped
+ *   TIPSv2   a triangle, whose support increases when shrinking (antialias)
  *   timm's   relative tables: linear between samples whose distance increases
  *            geometrically from the middle, because near offsets are learnt
  *            more finely than far ones
@@ -65,11 +66,17 @@ static int clamp(int i, int n)
     return i < 0 ? 0 : i >= n ? n - 1 : i;
 }
 
-static vitcl_status taps_antialiased(taps *t, int in, int out)
+/* The antialiased kernels: one tap's weight at distance x. */
+static double antialiased(double x, bool linear)
+{
+    return linear ? VT_MAX(1 - fabs(x), 0) : cubic(x, -0.5);
+}
+
+static vitcl_status taps_antialiased(taps *t, int in, int out, bool linear)
 {
     vitcl_status st = VITCL_OK;
     const double scale = (double)in / out, wide = scale > 1 ? scale : 1;
-    const double support = 2 * wide;
+    const double support = (linear ? 1 : 2) * wide;
 
     VT_TRY(taps_new(t, out, 2 * (int)ceil(support) + 1));
     for (int i = 0; i < out; i++) {
@@ -80,11 +87,12 @@ static vitcl_status taps_antialiased(taps *t, int in, int out)
         float *weight = t->weight + (size_t)i * (size_t)t->most;
         double sum = 0;
         for (int k = 0; k < n && k < t->most; k++)
-            sum += cubic((k + first - centre + 0.5) / wide, -0.5);
+            sum += antialiased((k + first - centre + 0.5) / wide, linear);
         for (int k = 0; k < n && k < t->most; k++) {
             index[k] = first + k;
             weight[k] =
-                (float)(cubic((k + first - centre + 0.5) / wide, -0.5) / sum);
+                (float)(antialiased((k + first - centre + 0.5) / wide, linear) /
+                        sum);
         }
     }
 done:
@@ -219,7 +227,11 @@ static vitcl_status taps_for(taps *t, int in, int out, vt_pos_rule rule)
 {
     switch (rule) {
     case VT_POS_TIMM:
-        return taps_antialiased(t, in, out);
+        return taps_antialiased(t, in, out, false);
+    case VT_POS_TIPS:
+        return taps_antialiased(t, in, out, true);
+    case VT_POS_LINEAR:
+        return taps_linear(t, in, out, false);
     case VT_POS_DINOV2:
         return taps_bicubic(t, in, out, in / (out + 0.1));
     case VT_POS_GOOGLE:

@@ -1,7 +1,8 @@
 /*
  * vit.c - the Vision Transformer (Dosovitskiy et al. 2020, arXiv:2010.11929)
- * in the variants of timm, Hugging Face (ViT, ViT-MSN, I-JEPA, MAE's encoder)
- * and Google's .npz files, and the parts that other families share.
+ * in the variants of timm, Hugging Face (ViT, ViT-MSN, I-JEPA, MAE's encoder,
+ * DPT's backbone) and Google's .npz files, and the parts that other families
+ * share.
  *
  *   z0 = [class; x1 E; ... xN E] + E_pos
  *   z' = MSA(LN(z)) + z,   z = MLP(LN(z')) + z'    (depth times)
@@ -16,6 +17,7 @@
  *   - HF's pooler is not used for classification
  *   - I-JEPA has no class token: its classifier reads the mean. MAE's encoder
  *     sees all patches here; only its pre-training masks them
+ *   - DPT resizes its positions bilinearly
  *   - the paper also compares 2-D and relative positions, and positions before
  *     each block (appendix D.4). No published model has them, so their names
  *     are vitcl's own
@@ -161,7 +163,8 @@ vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
                     int gw, const vt_build_options *o)
 {
     const vt_config *c = vt_model_config(m);
-    const bool stem = c->pos_injection == VT_AT_STEM;
+    const bool stem =
+        c->pos_injection == VT_AT_STEM || c->pos_injection == VT_AT_BETWEEN;
     vt_val prefix[3], x = patches, pos = VT_NONE;
     int n = 0;
 
@@ -439,8 +442,8 @@ bool vt_vit_match(const vt_json *config, const vt_weights *w)
     static const char *const timm[] = {
         "vit_", "flexivit_", "test_vit", "aimv2", "beit3_", "eva_large_", NULL};
     static const char *const others[] = {"_sapiens2", NULL};
-    static const char *const hf[] = {"vit", "vit_msn", "vit_mae", "ijepa",
-                                     NULL};
+    static const char *const hf[] = {"vit",   "vit_msn", "vit_mae",
+                                     "ijepa", "dpt",     NULL};
     const char *name = vt_config_timm(config), *type = vt_config_hf(config);
 
     if (!config)
@@ -466,6 +469,10 @@ vitcl_status vt_vit_configure(vt_config *c, const vt_json *config,
     VT_TRY(vt_configure(c, config, w, path, msn ? 1e-6f : 1e-12f, VT_ACT_GELU));
     if (c->source == VT_SOURCE_HF && !c->class_token) /* I-JEPA */
         c->pool = VT_POOL_MEAN;
+    if (strcmp(vt_config_hf(config), "dpt") == 0) {
+        c->pos_rule = VT_POS_LINEAR;
+        VT_TRY(vt_check_square(c, path));
+    }
 done:
     return st;
 }
