@@ -42,10 +42,9 @@ typedef struct hf_kind {
     bool number_shortest;  /* and a bare number as `size`? */
     bool crop;
     bool on_white;            /* do_convert_rgb; else alpha is dropped */
-    uint32_t size, crop_size; /* crop_size 0: what the model reads */
+    uint32_t size, crop_size; /* 0: what the model reads */
     vt_filter filter;
     const float *mean, *std;
-    bool boxes; /* pictures of any size: here, of the model's */
 } hf_kind;
 
 static const hf_kind hf_kinds[] = {
@@ -66,7 +65,7 @@ static const hf_kind hf_kinds[] = {
     {"Tipsv2", " tipsv2 tipsv2_vision_model ", false, false, false, true, 448,
      0, VT_BILINEAR, zero, one},
     {"Yolos", " yolos ", false, true, false, false, 0, 0, VT_BILINEAR,
-     imagenet_mean, imagenet_std, .boxes = true},
+     imagenet_mean, imagenet_std},
     {"Bit", " bit dinov2 dinov2_with_registers ", true, true, true, true, 224,
      224, VT_BICUBIC, clip_mean, clip_std},
     {"ViTHybrid", " vit-hybrid vit_hybrid ", true, true, true, true, 224, 224,
@@ -285,7 +284,7 @@ static vitcl_status hf_read_sizes(hf_sizes *out, const hf_kind *kind,
                          "true or false");
         goto done;
     }
-    if (kind->boxes)
+    if (!kind->size) /* a processor for boxes: its pictures have any size */
         s.h = height, s.w = width;
     else
         VT_TRY(hf_size(&s.h, &s.w, &s.shortest, !square, c, "size", name));
@@ -318,7 +317,7 @@ static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the preprocessor's config is not an object", name);
     VT_TRY(hf_find(kind, c, model_type, name));
-    VT_TRY(vt_how_keys(c, hf_keys, (*kind)->boxes ? box_keys : NULL, name));
+    VT_TRY(vt_how_keys(c, hf_keys, (*kind)->size ? NULL : box_keys, name));
     /* torchvision's resize on another one gives other pixels */
     if (!vt_how_absent(device) &&
         !(vt_json_string(&word, device) && strcmp(word, "cpu") == 0))

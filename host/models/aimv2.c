@@ -1,6 +1,6 @@
 /*
- * aimv2.c - AIMv2's vision tower (Fini et al. 2024, arXiv:2411.14402), with HF's
- * names; timm's files of it are plain ViTs (vit.c).
+ * aimv2.c - AIMv2's vision tower (Fini et al. 2024, arXiv:2411.14402), with
+ * HF's names; timm's files of it are plain ViTs (vit.c).
  *
  * Easy to get wrong:
  *   - RMS norm everywhere, also on the projected patches, before the positions

@@ -30,9 +30,9 @@ size_t vt_name_folded(const char *name)
     return at && strcmp(at, "@bn") == 0 ? (size_t)(at - name) : 0;
 }
 
-/* The norm of convN is bnN, that of conv is bn. In a sequence of numbered modules it is the next
- * module, except for the last convolution of the stem, conv1.6, which has
- * bn1. */
+/* The norm of convN is bnN, that of conv is bn. In a sequence of numbered
+ * modules it is the next module, except for the last convolution of the stem,
+ * conv1.6, which has bn1. */
 void vt_batchnorm_name(char *out, size_t size, const char *conv, int part)
 {
     const char *dot = strrchr(conv, '.'); /* of .weight or .bias */

@@ -46,7 +46,7 @@ done:
     return st;
 }
 
-/* A convolution of windows that do not overlap, its norm folded in, and GELU. */
+/* A convolution of separate windows, its norm folded in, and GELU. */
 static vt_val conv(vt_plan *p, const vt_config *c, vt_val x, int i, int size)
 {
     const int n = c->conv_stem[i];

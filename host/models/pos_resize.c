@@ -9,7 +9,7 @@
  *   HF       bicubic, a = -0.75, always four taps, half-pixel centres
  *   DINOv2   the same with the scale (n + 0.1) / m instead of n / m
  *   Google   linear between corners: scipy.ndimage.zoom(order=1)
- *   bilinear HF's DPT, and its BEiT tables: two taps, half-pixel centres, clamped
+ *   bilinear HF's DPT and BEiT tables: two taps, half-pixel centres, clamped
  *   TIPSv2   a triangle, whose support increases when shrinking (antialias)
  *   timm's   relative tables: linear between samples whose distance increases
  *            geometrically from the middle, because near offsets are learnt

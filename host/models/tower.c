@@ -1,7 +1,7 @@
 /*
  * tower.c - the text towers of CLIP, MetaCLIP 2, OpenCLIP, SigLIP and SigLIP 2
- * (Radford et al. 2021, arXiv:2103.00020; Zhai et al. 2023, arXiv:2303.15343), with the
- * names of HF and open_clip.
+ * (Radford et al. 2021, arXiv:2103.00020; Zhai et al. 2023, arXiv:2303.15343),
+ * with the names of HF and open_clip.
  *
  *   z0 = [table[id1]; ... table[idT]] + E_pos
  *   blocks as of pictures, with a mask in CLIP

@@ -37,8 +37,8 @@
 #define ATTN "blocks.#.attn."
 
 /* timm's own, with the spellings of older timm and of the original files of
- * DINOv2, DeiT-3, BEiT and EVA-02 (timm: each checkpoint_filter_fn), and HF's of
- * TIPSv2 (c_fc, c_proj). */
+ * DINOv2, DeiT-3, BEiT and EVA-02 (timm: each checkpoint_filter_fn), and HF's
+ * of TIPSv2 (c_fc, c_proj). */
 static const vt_row timm_rows[] = {
     WITH("patch_embed.proj.weight", "patch_embed.proj.weight",
          .layout = VT_PATCH),
