@@ -47,10 +47,10 @@ def spread(model):
         if name not in stored or not t.is_floating_point() or "relative_coords" in name:
             continue
         with torch.no_grad():
-            if t.ndim < 2 or "token" in name or "pos_embed" in name:
-                t.copy_(torch.randn_like(t) * 0.3 + (1 if name.endswith("weight") or "gamma" in name or "lambda" in name else 0))
-            elif "running_var" in name:
+            if "running_var" in name:
                 t.copy_(torch.rand_like(t) + 0.5)
+            elif t.ndim < 2 or "token" in name or "pos_embed" in name:
+                t.copy_(torch.randn_like(t) * 0.3 + (1 if name.endswith("weight") or "gamma" in name or "lambda" in name else 0))
             else:
                 t.copy_(torch.randn_like(t) * (0.7 / max(t[0].numel(), 1) ** 0.5))
 

@@ -51,6 +51,9 @@ TIMM = {
     "timm_rotary_mixed": ("vit_small_patch16_rope_mixed_ape_224", dict(num_classes=5, img_size=(16, 32)), (16, 32)),
     "timm_rotary_reg": ("vit_medium_patch16_rope_reg1_gap_256", dict(num_classes=5, img_size=(24, 40)), (24, 40)),
     "timm_aimv2": ("aimv2_large_patch14_224", dict(num_classes=5), S),
+    "timm_diff": ("vit_dwee_patch16_reg1_gap_256", dict(num_classes=5, init_values=0.1), S),
+    "timm_sapiens2": ("vit_base_patch16_sapiens2", dict(num_classes=5, depth=3, num_heads=4, num_kv_heads=[4, 2, 4]), (32, 24)),
+    "timm_mobileclip": ("vit_base_mci_224", dict(num_classes=5, img_size=(32, 48)), (32, 48)),
     "timm_axial": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", class_token=False, depth=4, img_size=(24, 40), attention="axial"), (24, 40)),
 }
 
@@ -75,6 +78,14 @@ def thin_resnetd(**kw):
 
     stem = resnet26d(features_only=True, out_indices=[2], layers=(2, 1), channels=(4, 6), stem_width=4)
     return _create_vision_transformer_hybrid("vit_small_resnet26d_224", backbone=stem, pretrained=False, **kw)
+
+
+def thin_mobileclip(**kw):
+    """MobileCLIP's stem, thin."""
+    from timm.models.vision_transformer_hybrid import ConvStem, _create_vision_transformer_hybrid
+
+    stem = ConvStem(channels=(4, 6, D), stride=(4, 2, 2), kernel_size=(4, 2, 2), padding=0, act_layer=torch.nn.GELU)
+    return _create_vision_transformer_hybrid("vit_base_mci_224", backbone=stem, embed_args=dict(proj=False), pretrained=False, no_embed_class=True, **kw)
 
 
 def basic_hybrid(**kw):
@@ -177,7 +188,7 @@ def timm_case(i, name):
     arch, kw, size = TIMM[name]
     args = dict(patch_size=P, img_size=S, embed_dim=D, depth=L, num_heads=H)
     args.update({k: v for k, v in kw.items() if k != "num_classes"})
-    hybrid = {"timm_hybrid": thin_hybrid, "timm_resnetd": thin_resnetd, "hybrid_basic": basic_hybrid}.get(name)
+    hybrid = {"timm_hybrid": thin_hybrid, "timm_resnetd": thin_resnetd, "timm_mobileclip": thin_mobileclip, "hybrid_basic": basic_hybrid}.get(name)
     if hybrid:
         del args["patch_size"]
     make = hybrid or (lambda **a: timm.create_model(arch, **a))

@@ -105,6 +105,7 @@ static const typed_field timm_args[] = {
     {"use_rot_pos_emb", FLAG},
     {"use_rel_pos_bias", FLAG},
     {"use_post_norm", FLAG},
+    {"attn_only_layer_scale", FLAG},
 };
 
 /* The other fields are checked where pictures are prepared. */

@@ -198,6 +198,8 @@ static vitcl_status read_param(float *out, const vt_model *m, const char *name,
     int h = 0, w = 0, block;
     size_t n;
 
+    if (vt_name_attention(name))
+        return vt_attention_derive(out, m, name, count);
     n = vt_name_grid(name, &h, &w);
     if (!n)
         n = vt_name_standard(name) + vt_name_folded(name);

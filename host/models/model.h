@@ -94,14 +94,19 @@ typedef struct vt_config {
     vt_pos_rule pos_rule;
     bool proj_bias, fc_bias; /* of attention's output and of the MLP */
     bool patch_bias, qkv_bias, qk_norm, layer_scale, head_bias;
-    bool rms;                 /* norms have neither a mean nor a bias */
-    bool embed_norm;          /* patch_embed.norm on the projected patches */
-    bool pre_norm;            /* norm_pre before block 0 */
-    bool final_norm;          /* norm on all tokens after the last block */
-    bool fc_norm;             /* fc_norm after pooling */
-    bool axial;               /* blocks attend to rows and columns in turn */
-    bool post_norm;           /* x + norm(f(x)) instead of x + f(norm(x)) */
-    bool swiglu;              /* gated MLP: silu(first half) * second half */
+    bool qk_rms;  /* qk_norm has neither a mean nor a bias */
+    bool ls_attn; /* layer scale of attention only */
+    int kv_heads; /* of k and v, for groups of queries; 0: as many as of q ... */
+    int kv_first, kv_last; /* ... in these blocks; the others have `heads` */
+    bool diff;             /* attention is the difference of two; see diff.c */
+    bool rms;              /* norms have neither a mean nor a bias */
+    bool embed_norm;       /* patch_embed.norm on the projected patches */
+    bool pre_norm;         /* norm_pre before block 0 */
+    bool final_norm;       /* norm on all tokens after the last block */
+    bool fc_norm;          /* fc_norm after pooling */
+    bool axial;            /* blocks attend to rows and columns in turn */
+    bool post_norm;        /* x + norm(f(x)) instead of x + f(norm(x)) */
+    bool swiglu;           /* gated MLP: silu(first half) * second half */
     bool mlp_norm, attn_norm; /* EVA's and BEiT-3's inner norms */
     vt_rope_rule rope;
     vt_table_kind rel_pos;

@@ -72,7 +72,7 @@ static vt_val layer_scale(vt_plan *p, const vt_config *c, int i, int which)
 {
     char name[64];
 
-    if (!c->layer_scale)
+    if (!c->layer_scale || (which == 2 && c->ls_attn))
         return VT_NONE;
     snprintf(name, sizeof name, "blocks.%d.ls%d.gamma", i, which);
     return vt_param(p, name, 1, &c->width);
@@ -206,26 +206,40 @@ vt_block_extra vt_vit_grid(const vt_plan *p, const vt_model *m, vt_val pixels)
     return e;
 }
 
+static vt_val qk_norm(vt_plan *p, const vt_config *c, int i, vt_val h)
+{
+    static const char *const names[] = {"q_norm.weight", "k_norm.weight",
+                                        "q_norm.bias", "k_norm.bias"};
+    const int head = c->width / c->heads;
+    vt_val w[4];
+
+    for (int k = 0; k < (c->qk_rms ? 2 : 4); k++) {
+        char name[64];
+
+        snprintf(name, sizeof name, "blocks.%d.attn.%s", i, names[k]);
+        w[k] = vt_param(p, name, 1, &head);
+    }
+    return c->qk_rms
+               ? vt_qk_rmsnorm(p, h, c->heads, w[0], w[1], c->eps)
+               : vt_qknorm(p, h, c->heads, w[0], w[2], w[1], w[3], c->eps);
+}
+
 /* MSA(h) without its output projection. */
 static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
                         vt_block_extra e)
 {
-    const int head = c->width / c->heads;
     const int skip = c->class_token + c->dist_token + c->registers;
-    char probs[32], name[4][64];
-    static const char *const norms[] = {"q_norm.weight", "q_norm.bias",
-                                        "k_norm.weight", "k_norm.bias"};
+    char probs[32];
 
+    if (c->diff)
+        return vt_diff_attention(p, c, i, h);
     snprintf(probs, sizeof probs, "attention.%d", i);
-    h = dense(p, h, i, "attn.qkv", 3 * c->width, c->qkv_bias, VT_ACT_NONE,
-              VT_NONE, VT_NONE);
-    for (int k = 0; k < 4; k++)
-        snprintf(name[k], sizeof name[k], "blocks.%d.attn.%s", i, norms[k]);
+    h = vt_diff_grouped(c, i)
+            ? vt_diff_groups(p, c, i, h)
+            : dense(p, h, i, "attn.qkv", 3 * c->width, c->qkv_bias, VT_ACT_NONE,
+                    VT_NONE, VT_NONE);
     if (c->qk_norm)
-        h = vt_qknorm(p, h, c->heads, vt_param(p, name[0], 1, &head),
-                      vt_param(p, name[1], 1, &head),
-                      vt_param(p, name[2], 1, &head),
-                      vt_param(p, name[3], 1, &head), c->eps);
+        h = qk_norm(p, c, i, h);
     e.rope = vt_rope_value(p, c, i, &e);
     if (e.rope != VT_NONE)
         h = vt_rope(p, h, c->heads, e.rope, skip, c->rope.halves);
@@ -325,7 +339,6 @@ bool vt_vit_match(const vt_json *config, const vt_weights *w)
 {
     static const char *const timm[] = {
         "vit_", "flexivit_", "test_vit", "aimv2", "beit3_", "eva_large_", NULL};
-    static const char *const others[] = {"_sapiens2", NULL};
     static const char *const hf[] = {"vit",   "vit_msn", "vit_mae",
                                      "ijepa", "dpt",     NULL};
     const char *name = vt_config_timm(config), *type = vt_config_hf(config);
@@ -333,8 +346,6 @@ bool vt_vit_match(const vt_json *config, const vt_weights *w)
     if (!config)
         return strcmp(vt_weights_dialect(w), "npz") == 0 &&
                vt_weight_has(w, "patch_embed.proj.weight");
-    if (vt_name_has(name, others))
-        return false;
     for (int i = 0; timm[i]; i++)
         if (strncmp(name, timm[i], strlen(timm[i])) == 0)
             return true;
