@@ -1,6 +1,6 @@
 /*
- * qknorm.cl - layer norm over each head's D, of the q and k thirds of qkv; or of
- * a single part.
+ * qknorm.cl - layer norm over each head's D, of the q and k thirds of qkv; or
+ * of a single part.
  *
  * qknorm         out[N,3C], stat[N,2H,2] <- qkv[N,3C], gammas and betas [D]
  * qknorm_grad_x  dx[N,3C] <- dout, qkv, stat, gammas
@@ -11,7 +11,7 @@
  * (mean, rstd) of each head, q before k; NULL at inference. Gammas and betas
  * may be NULL.
  *
- * Launch    qknorm, _grad_x: global {PARTS H, N}: a work-item has a head of a part
+ * Launch    qknorm, _grad_x: global {PARTS H, N}: an item has a head of a part
  *           _grad_w: global {8 * ceil(D / 8), 32}, local {8, 32}
  *           _grad_w__cols: for CPUs, global {any}: every so many channels
  * Local     512 floats in _grad_w.

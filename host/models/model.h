@@ -94,9 +94,9 @@ typedef struct vt_config {
     vt_pos_rule pos_rule;
     bool proj_bias, fc_bias; /* of attention's output and of the MLP */
     bool patch_bias, qkv_bias, qk_norm, layer_scale, head_bias;
-    bool qk_rms;  /* qk_norm has neither a mean nor a bias */
-    bool ls_attn; /* layer scale of attention only */
-    int kv_heads; /* of k and v, for groups of queries; 0: as many as of q ... */
+    bool qk_rms;           /* qk_norm has neither a mean nor a bias */
+    bool ls_attn;          /* layer scale of attention only */
+    int kv_heads;          /* of k and v, for groups of queries; 0: none ... */
     int kv_first, kv_last; /* ... in these blocks; the others have `heads` */
     bool diff;             /* attention is the difference of two; see diff.c */
     bool rms;              /* norms have neither a mean nor a bias */

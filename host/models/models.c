@@ -204,7 +204,7 @@ static vitcl_status read_problem(vt_model *m)
 
 static vitcl_status unknown_family(const char *path, const vt_json *json)
 {
-    char list[224] = "";
+    char list[400] = "";
     const char *name =
         vt_config_timm(json)[0] ? vt_config_timm(json) : vt_config_hf(json);
 

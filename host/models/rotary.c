@@ -12,8 +12,8 @@
  *     normalised patches, HF's pooled vector is the class token
  *   - Perception Encoder core pools by attention with 8 heads, over all tokens;
  *     "spatial" and "lang" have no norm after the blocks
- *   - Sapiens 2 has RMS norm, also of queries and keys, layer scale of attention
- *     only, and groups of queries in the blocks in the middle
+ *   - Sapiens 2 has RMS norm, also of queries and keys, layer scale of
+ *     attention only, and groups of queries in the blocks in the middle
  *   - eps is 1e-5 in DINOv3 and Perception Encoder, else 1e-6
  */
 #include "base/memory.h"
