@@ -1,37 +1,49 @@
 /*
- * qknorm.cl - layer norm over each head's D, of the q and k thirds of qkv.
+ * qknorm.cl - layer norm over each head's D, of the q and k thirds of qkv; or
+ * of a single part.
  *
  * qknorm         out[N,3C], stat[N,2H,2] <- qkv[N,3C], gammas and betas [D]
  * qknorm_grad_x  dx[N,3C] <- dout, qkv, stat, gammas
- * qknorm_grad_w  dgamma[D], dbeta[D] of one part (0: q, 1: k) (adds: +=)
+ * qknorm_grad_w  dgamma[D], dbeta[D] of one part (0: q, 1: k) of `parts`
+ *                (adds: +=)
  *
  * C = H * D. The v third is copied, and so is its gradient. stat holds
  * (mean, rstd) of each head, q before k; NULL at inference. Gammas and betas
  * may be NULL.
  *
- * Launch    qknorm, _grad_x: global {3H, N}: a work-item has a head of a part
+ * Launch    qknorm, _grad_x: global {PARTS H, N}: an item has a head of a part
  *           _grad_w: global {8 * ceil(D / 8), 32}, local {8, 32}
  *           _grad_w__cols: for CPUs, global {any}: every so many channels
  * Local     512 floats in _grad_w.
- * Defines   qknorm: XT and YT, how qkv and out are stored.
+ * Defines   qknorm: XT and YT, how qkv and out are stored. PARTS: 1 where there
+ *           is one part, "q", in place of three. RMS: the mean is 0.
  * Numerics  Two passes, as layernorm.cl.
  *
  * Paper     Dehghani et al. 2023, arXiv:2302.05442, section 2.
  * Host      host/ops/qknorm.c         Test  tests/ops/test_qknorm.c
  */
+#ifndef PARTS
+#define PARTS 3
+#endif
+#ifdef RMS
+#define MEAN(mean) 0.0f
+#else
+#define MEAN(mean) (mean)
+#endif
+
 kernel void
 qknorm(global VT_TYPE(YT) *restrict out, global float *restrict stat,
        global const VT_TYPE(XT) *restrict qkv, global const float *restrict qg,
        global const float *restrict qb, global const float *restrict kg,
        global const float *restrict kb, int H, int D, float eps)
 {
-    const int head = item_x(3 * H), row = item_y(3 * H);
+    const int head = item_x(PARTS * H), row = item_y(PARTS * H);
     const int part = head / H; /* 0: q, 1: k, 2: v */
-    const size_t at = ((size_t)row * 3 * H + head) * D;
+    const size_t at = ((size_t)row * PARTS * H + head) * D;
     global const float *g = part == 0 ? qg : kg, *b = part == 0 ? qb : kb;
     float mean = 0.0f, var = 0.0f;
 
-    if (head >= 3 * H)
+    if (head >= PARTS * H)
         return;
     if (part == 2) {
         for (int d = 0; d < D; d++)
@@ -40,7 +52,7 @@ qknorm(global VT_TYPE(YT) *restrict out, global float *restrict stat,
     }
     for (int d = 0; d < D; d++)
         mean += VT_LOAD(XT, qkv, at + d);
-    mean /= D;
+    mean = MEAN(mean / D);
     for (int d = 0; d < D; d++) {
         const float v = VT_LOAD(XT, qkv, at + d) - mean;
         var = fma(v, v, var);
@@ -64,13 +76,13 @@ kernel void qknorm_grad_x(global float *restrict dx,
                           global const float *restrict qg,
                           global const float *restrict kg, int H, int D)
 {
-    const int head = item_x(3 * H), row = item_y(3 * H);
+    const int head = item_x(PARTS * H), row = item_y(PARTS * H);
     const int part = head / H;
-    const size_t at = ((size_t)row * 3 * H + head) * D;
+    const size_t at = ((size_t)row * PARTS * H + head) * D;
     global const float *gamma = part == 0 ? qg : kg;
     float s = 0.0f, t = 0.0f;
 
-    if (head >= 3 * H)
+    if (head >= PARTS * H)
         return;
     if (part == 2) {
         for (int d = 0; d < D; d++)
@@ -84,7 +96,7 @@ kernel void qknorm_grad_x(global float *restrict dx,
         s += g;
         t = fma(g, (qkv[at + d] - mean) * rstd, t);
     }
-    s /= D;
+    s = MEAN(s / D);
     t /= D;
     for (int d = 0; d < D; d++) {
         const float g = dout[at + d] * (gamma ? gamma[d] : 1.0f);
@@ -96,13 +108,14 @@ kernel void qknorm_grad_x(global float *restrict dx,
 static inline float2 share_of(global const float *restrict dout,
                               global const float *restrict qkv,
                               global const float *restrict stat, int N, int H,
-                              int D, int part, int d, int from, int step)
+                              int D, int part, int parts, int d, int from,
+                              int step)
 {
     float s = 0.0f, t = 0.0f;
 
     for (int i = from; i < N * H; i += step) {
         const size_t n = i / H, h = i % H;
-        const size_t at = ((n * 3 + part) * H + h) * D + d;
+        const size_t at = ((n * parts + part) * H + h) * D + d;
         const size_t m = ((n * 2 + part) * H + h) * 2;
         s = fma(dout[at], (qkv[at] - stat[m]) * stat[m + 1], s);
         t += dout[at];
@@ -115,14 +128,14 @@ kernel void qknorm_grad_w(global float *restrict dgamma,
                           global const float *restrict dout,
                           global const float *restrict qkv,
                           global const float *restrict stat, int N, int H,
-                          int D, int part)
+                          int D, int part, int parts)
 {
     local float a[COLUMNS_HIGH][COLUMNS_WIDE], b[COLUMNS_HIGH][COLUMNS_WIDE];
     const int d = get_global_id(0), j = get_local_id(1);
     float2 s = 0.0f;
 
     if (d < D)
-        s = share_of(dout, qkv, stat, N, H, D, part, d, j, COLUMNS_HIGH);
+        s = share_of(dout, qkv, stat, N, H, D, part, parts, d, j, COLUMNS_HIGH);
     s = (float2)(column_sum(s.x, a), column_sum(s.y, b));
     if (j > 0 || d >= D)
         return;
@@ -137,10 +150,11 @@ kernel void qknorm_grad_w__cols(global float *restrict dgamma,
                                 global const float *restrict dout,
                                 global const float *restrict qkv,
                                 global const float *restrict stat, int N, int H,
-                                int D, int part)
+                                int D, int part, int parts)
 {
     for (int d = get_global_id(0); d < D; d += get_global_size(0)) {
-        const float2 s = share_of(dout, qkv, stat, N, H, D, part, d, 0, 1);
+        const float2 s =
+            share_of(dout, qkv, stat, N, H, D, part, parts, d, 0, 1);
 
         if (dgamma)
             dgamma[d] += s.x;

@@ -154,13 +154,17 @@ def make_timm(r, folder):
 def draw_hf(r):
     import transformers as t
 
-    kind = r.choice(["ViT", "ViT", "ViTMSN", "DeiT", "Dinov2", "Dinov2", "Dinov2WithRegisters", "CLIPVision", "CLIP",
-                     "SiglipVision", "Siglip", "Beit", "Beit", "Beit"])
+    kind = r.choice(["ViT", "ViTMSN", "ViTMAE", "IJepa", "DPT", "Yolos", "DeiT", "Dinov2", "Dinov2WithRegisters", "DINOv3ViT",
+                     "Tipsv2Vision", "Tipsv2", "CLIPVision", "CLIP", "MetaClip2Vision", "MetaClip2", "ChineseCLIPVision",
+                     "ChineseCLIP", "AltCLIPVision", "AltCLIP", "SiglipVision", "Siglip", "Aimv2Vision", "Aimv2", "Beit", "Beit",
+                     "Data2VecVision"])
     heads, head, patch = r.choice([1, 2, 3]), r.choice([4, 8, 16]), r.choice([4, 8])
     size = draw_size(r, patch)
     args = dict(hidden_size=heads * head, num_hidden_layers=r.choice([1, 2, 3]), num_attention_heads=heads,
                 image_size=size[0] if size[0] == size[1] else list(size), patch_size=patch)
-    if kind == "Dinov2" or kind == "Dinov2WithRegisters":
+    if kind == "Yolos":  # it reads a list only
+        args["image_size"] = list(size)
+    if kind.startswith(("Dinov2", "Tipsv2")):
         args["mlp_ratio"] = r.choice([1, 2, 3, 4])
     else:
         args["intermediate_size"] = r.choice([8, 24, 40])
@@ -177,12 +181,23 @@ def draw_hf(r):
         "layerscale_value": [0.5], "use_swiglu_ffn": [True, False], "apply_layernorm": [True, False],
         "reshape_hidden_states": [True, False], "num_register_tokens": [1, 2, 4], "projection_dim": [6, 16],
         "initializer_factor": [1.0, 0.3], "vision_use_head": [True, False], "head_dim": [head, head * 2, 4],
+        "rms_norm_eps": [1e-6, 1e-5, 0.1], "use_head": [True, False], "is_native": [True, False], "mlp_bias": [True, False],
+        "num_detection_tokens": [1, 3, 5], "use_mid_position_embeddings": [True, False], "rope_theta": [100.0, 30.0],
+        "use_gated_mlp": [True, False], "query_bias": [True, False], "key_bias": [True, False], "value_bias": [True, False],
+        "proj_bias": [True, False], "readout_type": ["add", "ignore"], "neck_hidden_sizes": [[8, 8, 8, 8]],
+        "mask_ratio": [0.5],
     }
-    cls = getattr(t, {"CLIP": "CLIPVision", "Siglip": "SiglipVision"}.get(kind, kind) + "Config")
+    if kind.startswith("Aimv2"):
+        choices["hidden_act"] = ["silu", "silu", "silu", "gelu"]
+    cls = getattr(t, (kind + "Vision" if kind in TWO else kind) + "Config")
     known = {f for f in cls.__dataclass_fields__} | {"head_dim"}
     for key in sorted(known & set(choices)):
         maybe(r, args, key, choices[key], 0.05 if key == "head_dim" else 0.3)
     return kind, args
+
+
+# Models of two towers, whose text towers are not compared here.
+TWO = {"CLIP", "MetaClip2", "ChineseCLIP", "AltCLIP", "Siglip", "Aimv2", "Tipsv2"}
 
 
 def make_hf(r, folder):
@@ -192,16 +207,29 @@ def make_hf(r, folder):
     args = {k: v for k, v in args.items() if v is not None}
     torch.manual_seed(r.randrange(1 << 30))
     labels = r.choice([2, 3, 5])
-    if kind == "CLIP" or kind == "Siglip":
+    if kind in TWO:
         text = dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, vocab_size=11,
                     max_position_embeddings=4, bos_token_id=0, eos_token_id=1, pad_token_id=2)
         if kind == "Siglip":
             text["projection_size"] = args["hidden_size"]
-        extra = {} if kind == "Siglip" else {"projection_dim": r.choice([6, 16])}
+        if kind == "AltCLIP":
+            text["project_dim"] = 8
+        if kind == "Tipsv2":
+            text["hidden_size"] = args["hidden_size"]
+            text["num_attention_heads"] = args["num_attention_heads"]
+        extra = {} if kind in ("Siglip", "Tipsv2") else {"projection_dim": r.choice([6, 16])}
         config = getattr(t, kind + "Config")(vision_config=args, text_config=text, num_labels=labels, **extra)
     else:
         config = getattr(t, kind + "Config")(**args, num_labels=labels)
     heads = {"CLIP": ["CLIPModel", "CLIPForImageClassification"], "CLIPVision": ["CLIPVisionModel", "CLIPVisionModelWithProjection"],
+             "MetaClip2": ["MetaClip2Model", "MetaClip2ForImageClassification"],
+             "MetaClip2Vision": ["MetaClip2VisionModel", "MetaClip2VisionModelWithProjection"],
+             "ChineseCLIP": ["ChineseCLIPModel"], "ChineseCLIPVision": ["ChineseCLIPVisionModel"],
+             "AltCLIP": ["AltCLIPModel"], "AltCLIPVision": ["AltCLIPVisionModel"],
+             "Aimv2": ["Aimv2Model"], "Aimv2Vision": ["Aimv2VisionModel"],
+             "Tipsv2": ["Tipsv2Model"], "Tipsv2Vision": ["Tipsv2VisionModel"],
+             "ViTMAE": ["ViTMAEModel"], "DPT": ["DPTModel", "DPTForDepthEstimation"], "DINOv3ViT": ["DINOv3ViTModel"],
+             "Yolos": ["YolosModel", "YolosForObjectDetection"],
              "Siglip": ["SiglipModel", "SiglipForImageClassification"], "SiglipVision": ["SiglipVisionModel"],
              "DeiT": ["DeiTModel", "DeiTForImageClassification", "DeiTForImageClassificationWithTeacher"]}
     name = r.choice(heads.get(kind, [kind + "Model", kind + "ForImageClassification"]))
@@ -221,13 +249,23 @@ def make_hf(r, folder):
     size = [size, size] if isinstance(size, int) else size
     pixels = torch.randn(2, args.get("num_channels", 3), *size)
     with torch.no_grad():
-        if name == "CLIPModel":
+        if kind in TWO and name.endswith("Model"):
             v = model.vision_model(pixels)
-            out = {"pooler_output": v.pooler_output, "image_embeds": model.visual_projection(v.pooler_output)}
-        elif name == "SiglipModel":
-            out = {"pooler_output": model.vision_model(pixels).pooler_output}
+            out = {"pooler_output": v.pooler_output}
+            if hasattr(model, "visual_projection"):
+                out["image_embeds"] = model.visual_projection(v.pooler_output)
         else:
-            o = model(pixels)
+            if kind == "ViTMAE":  # no patch is left out, and they keep their order
+                model.config.mask_ratio = 0.0
+                noise = torch.arange(model.embeddings.patch_embeddings.num_patches).float().repeat(2, 1)
+                o = model(pixels, noise=noise)
+            else:
+                base = getattr(model, "dpt", getattr(model, "vit", None)) if name.endswith(("DepthEstimation", "Detection")) else None
+                o = (base or model)(pixels)
+            if kind == "Yolos":  # vitcl has the detection tokens in front of the patches
+                n = model.config.num_detection_tokens
+                x = o.last_hidden_state
+                o["last_hidden_state"] = torch.cat([x[:, :1], x[:, -n:], x[:, 1:-n]], 1)
             out = {k: o[k] for k in ("logits", "image_embeds", "pooler_output", "last_hidden_state", "cls_logits") if k in o and o[k] is not None}
     return pixels, out, f"{name} {args}"
 

@@ -87,6 +87,9 @@ def hf(name, i):
     elif name == "hf_clip_end":  # new: the end is not the highest number
         ids = texts(i, 7, WORDS - 1)
         m = tf.CLIPTextModelWithProjection(tf.CLIPTextConfig(**words, eos_token_id=7, hidden_act="gelu", projection_dim=F))
+    elif name == "hf_metaclip_2":  # the end's number is 2, as in its files
+        ids = texts(i, 2, 1)
+        m = tf.MetaClip2Model(tf.MetaClip2Config(text_config=dict(**{**words, "bos_token_id": 0}, eos_token_id=2), vision_config=vision, projection_dim=F))
     elif name == "hf_clip_bare":
         ids = texts(i, end, end)
         m = tf.CLIPTextModel(tf.CLIPTextConfig(**words, eos_token_id=end))
@@ -224,7 +227,7 @@ def words(name, i):
     print(f"{name:24} {sum(os.path.getsize(os.path.join(d, f)) for f in os.listdir(d)):6} bytes")
 
 
-names = ["hf_clip", "hf_clip_end", "hf_clip_bare", "hf_siglip", *OPEN_CLIP, "hf_words", "hf_clip_long"]
+names = ["hf_clip", "hf_clip_end", "hf_clip_bare", "hf_siglip", *OPEN_CLIP, "hf_words", "hf_clip_long", "hf_metaclip_2"]
 tiny_timm()
 for i, name in enumerate(names):
     if len(sys.argv) > 2 and name not in sys.argv[2:]:

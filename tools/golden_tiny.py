@@ -54,6 +54,9 @@ TIMM = {
     "timm_naflex": ("naflexvit_base_patch16_siglip", dict(num_classes=5, pos_embed_grid_size=(4, 5)), (32, 56)),
     "timm_naflex_axes": ("naflexvit_base_patch16_parfac_gap", dict(num_classes=5, pos_embed_grid_size=(4, 5)), (32, 56)),
     "timm_naflex_radio": ("naflexvit_base_patch16_radio_v3", dict(num_classes=5, pos_embed_grid_size=(9, 9), reg_tokens=2), (32, 56)),
+    "timm_diff": ("vit_dwee_patch16_reg1_gap_256", dict(num_classes=5, init_values=0.1), S),
+    "timm_sapiens2": ("vit_base_patch16_sapiens2", dict(num_classes=5, depth=3, num_heads=4, num_kv_heads=[4, 2, 4]), (32, 24)),
+    "timm_mobileclip": ("vit_base_mci_224", dict(num_classes=5, img_size=(32, 48)), (32, 48)),
     "timm_axial": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", class_token=False, depth=4, img_size=(24, 40), attention="axial"), (24, 40)),
 }
 
@@ -78,6 +81,14 @@ def thin_resnetd(**kw):
 
     stem = resnet26d(features_only=True, out_indices=[2], layers=(2, 1), channels=(4, 6), stem_width=4)
     return _create_vision_transformer_hybrid("vit_small_resnet26d_224", backbone=stem, pretrained=False, **kw)
+
+
+def thin_mobileclip(**kw):
+    """MobileCLIP's stem, thin."""
+    from timm.models.vision_transformer_hybrid import ConvStem, _create_vision_transformer_hybrid
+
+    stem = ConvStem(channels=(4, 6, D), stride=(4, 2, 2), kernel_size=(4, 2, 2), padding=0, act_layer=torch.nn.GELU)
+    return _create_vision_transformer_hybrid("vit_base_mci_224", backbone=stem, embed_args=dict(proj=False), pretrained=False, no_embed_class=True, **kw)
 
 
 def basic_hybrid(**kw):
@@ -192,7 +203,7 @@ def timm_case(i, name):
     args.update({k: v for k, v in kw.items() if k != "num_classes"})
     if "naflex" in name:
         del args["img_size"]
-    hybrid = {"timm_hybrid": thin_hybrid, "timm_resnetd": thin_resnetd, "hybrid_basic": basic_hybrid}.get(name)
+    hybrid = {"timm_hybrid": thin_hybrid, "timm_resnetd": thin_resnetd, "timm_mobileclip": thin_mobileclip, "hybrid_basic": basic_hybrid}.get(name)
     if hybrid:
         del args["patch_size"]
     make = hybrid or (lambda **a: timm.create_model(arch, **a))
@@ -266,6 +277,15 @@ def hf_cases():
         "hf_dinov3_gated": (tf.DINOv3ViTModel, tf.DINOv3ViTConfig(**c, **m, use_gated_mlp=True, hidden_act="silu", query_bias=False, value_bias=False), S, {}),
         "hf_ijepa": (tf.IJepaForImageClassification, tf.IJepaConfig(**c, **m, num_labels=5), S, {}),
         "hf_data2vec": (tf.Data2VecVisionForImageClassification, tf.Data2VecVisionConfig(**c, **m, num_labels=5, use_relative_position_bias=True), S, {}),
+        "hf_metaclip_2": (tf.MetaClip2ForImageClassification, tf.MetaClip2Config(**both), S, {}),
+        "hf_chinese_clip": (tf.ChineseCLIPVisionModel, tf.ChineseCLIPVisionConfig(**c, **m), (32, 24), dict(interpolate_pos_encoding=True)),
+        "hf_altclip": (tf.AltCLIPVisionModel, tf.AltCLIPVisionConfig(**c, **m), S, {}),
+        "hf_tipsv2": (tf.Tipsv2VisionModel, tf.Tipsv2VisionConfig(**c, mlp_ratio=3, image_size=S, patch_size=P, num_register_tokens=2), (32, 16), {}),
+        "hf_tipsv2_gated": (tf.Tipsv2VisionModel, tf.Tipsv2VisionConfig(**c, mlp_ratio=3, image_size=S, patch_size=P, use_swiglu_ffn=True), S, {}),
+        "hf_aimv2": (tf.Aimv2VisionModel, tf.Aimv2VisionConfig(**c, **m), S, {}),
+        "hf_aimv2_native": (tf.Aimv2VisionModel, tf.Aimv2VisionConfig(**c, **m, is_native=True, use_head=False), (32, 24), {}),
+        "hf_dpt": (tf.DPTModel, tf.DPTConfig(**c, **m), (32, 24), {}),
+        "hf_yolos": (tf.YolosModel, tf.YolosConfig(**{**c, "num_hidden_layers": 3}, intermediate_size=2 * D, patch_size=P, image_size=[24, 32], num_detection_tokens=3), (32, 24), {}),
         "hf_dinov2": (tf.Dinov2ForImageClassification, tf.Dinov2Config(**c, mlp_ratio=3, image_size=S, patch_size=P, num_labels=5, use_swiglu_ffn=True), (32, 16), {}),
         "hf_clip": (tf.CLIPVisionModelWithProjection, tf.CLIPVisionConfig(**c, **m, projection_dim=6), S, {}),
         "hf_naflex": (tf.Siglip2VisionModel, tf.Siglip2VisionConfig(**{k: v for k, v in {**c, **m}.items() if k != "image_size"}, num_patches=25), (32, 56), {}),
@@ -294,11 +314,20 @@ def hf_case(i, name):
     exp = {k: o[k] for k in ("logits", "cls_logits", "distillation_logits", "image_embeds", "pooler_output", "last_hidden_state") if torch.is_tensor(o.get(k))}
     hidden = o.hidden_states
     exp["embed"] = hidden[0]
+    clip = name in ("hf_clip", "hf_chinese_clip", "hf_altclip")
     for k, v in enumerate(hidden[1:]):
-        if k + 1 < L or "last_hidden_state" not in exp or name == "hf_clip":
+        if k + 1 < L or "last_hidden_state" not in exp or clip:
             exp[f"block.{k}"] = v
     for k, v in enumerate(o.attentions or ()):
         exp[f"attention.{k}"] = v
+    if name == "hf_yolos":  # vitcl has the detection tokens in front of the patches
+        n, T = cfg.num_detection_tokens, exp["embed"].shape[1]
+        order = [0, *range(T - n, T), *range(1, T - n)]
+        for k in exp:
+            if exp[k].ndim == 4:
+                exp[k] = exp[k][:, :, order][:, :, :, order]
+            elif exp[k].ndim == 3:
+                exp[k] = exp[k][:, order]
     with tempfile.TemporaryDirectory() as t:
         m.save_pretrained(t)
         state = m.state_dict() if "new_names" in name else load_file(os.path.join(t, "model.safetensors"))
@@ -402,7 +431,7 @@ def defaults():
 
     d = os.path.join(OUT, "preprocess", "defaults")
     os.makedirs(d, exist_ok=True)
-    for kind, types in {"ViT": ["vit", "vit_msn"], "DeiT": ["deit"], "Beit": ["beit"], "CLIP": ["clip", "clip_vision_model"], "Siglip": ["siglip", "siglip_vision_model"], "Bit": ["dinov2", "dinov2_with_registers"]}.items():
+    for kind, types in {"ViT": ["vit", "vit_msn"], "DeiT": ["deit"], "Beit": ["beit"], "CLIP": ["clip", "clip_vision_model", "metaclip_2", "altclip", "aimv2"], "ChineseCLIP": ["chinese_clip"], "DPT": ["dpt"], "Tipsv2": ["tipsv2"], "Yolos": ["yolos"], "Siglip": ["siglip", "siglip_vision_model"], "Bit": ["dinov2", "dinov2_with_registers"]}.items():
         for t in types:
             open(os.path.join(d, t + ".json"), "w").write(getattr(tf, kind + "ImageProcessor")().to_json_string())
 

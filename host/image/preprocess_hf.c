@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const float zero[3] = {0, 0, 0}, one[3] = {1, 1, 1};
 static const float half[3] = {0.5f, 0.5f, 0.5f};
 static const float imagenet_mean[3] = {0.485f, 0.456f, 0.406f};
 static const float imagenet_std[3] = {0.229f, 0.224f, 0.225f};
@@ -26,8 +27,15 @@ static const char *const patch_keys[] = {
     "_processor_class", "data_format", "input_data_format", "return_tensors",
     "disable_grouping", "image_seq_length", "valid_processor_keys",
     "_valid_processor_keys", "do_reduce_labels", "reduce_labels",
-    "_commit_hash", "transformers_version", "_name_or_path", NULL};
+    "_commit_hash", "transformers_version", "_name_or_path",
+    /* DPT's */
+    "ensure_multiple_of", NULL};
 static const char *const *const hf_keys = patch_keys + 2;
+/* Of a processor for boxes, whose pictures have any size. */
+static const char *const box_keys[] = {
+    "do_pad",   "pad_size", "pad_and_return_pixel_mask",
+    "max_size", "format",   "do_convert_annotations",
+    NULL};
 
 /* The defaults of a processor. */
 typedef struct hf_kind {
@@ -37,7 +45,7 @@ typedef struct hf_kind {
     bool number_shortest;  /* and a bare number as `size`? */
     bool crop;
     bool on_white;            /* do_convert_rgb; else alpha is dropped */
-    uint32_t size, crop_size; /* crop_size 0: what the model reads */
+    uint32_t size, crop_size; /* 0: what the model reads */
     vt_filter filter;
     const float *mean, *std;
     uint32_t patches; /* NaFlex: max_num_patches */
@@ -50,8 +58,18 @@ static const hf_kind hf_kinds[] = {
      half, 0},
     {"Beit", " beit data2vec-vision ", false, false, false, false, 224, 224,
      VT_BICUBIC, half, half, 0},
-    {"CLIP", " clip clip_vision_model ", true, true, true, true, 224, 224,
-     VT_BICUBIC, clip_mean, clip_std, 0},
+    {"CLIP",
+     " clip clip_vision_model metaclip_2 metaclip_2_vision_model altclip "
+     "altclip_vision_model aimv2 aimv2_vision_model ",
+     true, true, true, true, 224, 224, VT_BICUBIC, clip_mean, clip_std, 0},
+    {"ChineseCLIP", " chinese_clip chinese_clip_vision_model ", true, true,
+     true, true, 224, 224, VT_BICUBIC, clip_mean, clip_std, 0},
+    {"DPT", " dpt ", false, false, false, false, 384, 0, VT_BICUBIC, half, half,
+     0},
+    {"Tipsv2", " tipsv2 tipsv2_vision_model ", false, false, false, true, 448,
+     0, VT_BILINEAR, zero, one, 0},
+    {"Yolos", " yolos ", false, true, false, false, 0, 0, VT_BILINEAR,
+     imagenet_mean, imagenet_std, 0},
     {"Bit", " bit dinov2 dinov2_with_registers ", true, true, true, true, 224,
      224, VT_BICUBIC, clip_mean, clip_std, 0},
     {"ViTHybrid", " vit-hybrid vit_hybrid ", true, true, true, true, 224, 224,
@@ -163,7 +181,7 @@ static vitcl_status hf_size(uint32_t *h, uint32_t *w, bool *shortest,
         return VITCL_OK;
     if (vt_json_is_object(v)) {
         const vt_json *edge = vt_json_get(v, "shortest_edge");
-        vitcl_status st = vt_how_keys(v, keys, name);
+        vitcl_status st = vt_how_keys(v, keys, NULL, name);
 
         if (st != VITCL_OK)
             return st;
@@ -253,6 +271,8 @@ static vitcl_status hf_read_sizes(hf_sizes *out, const hf_kind *kind,
 {
     vitcl_status st = VITCL_OK;
     bool edge = false, square = !kind->number_shortest;
+    const vt_json *v;
+    uint32_t unit;
     /* A crop without a size: the processor's default, or the model's input. */
     hf_sizes s = {.h = kind->size,
                   .w = kind->size,
@@ -270,7 +290,17 @@ static vitcl_status hf_read_sizes(hf_sizes *out, const hf_kind *kind,
                          "true or false");
         goto done;
     }
-    VT_TRY(hf_size(&s.h, &s.w, &s.shortest, !square, c, "size", name));
+    if (!kind->size) /* a processor for boxes: its pictures have any size */
+        s.h = height, s.w = width;
+    else
+        VT_TRY(hf_size(&s.h, &s.w, &s.shortest, !square, c, "size", name));
+    v = vt_json_get(c, "ensure_multiple_of");
+    if (!vt_how_absent(v) &&
+        (!vt_how_side(&unit, v) || s.h % unit || s.w % unit)) {
+        st = vt_how_wrong(name, "ensure_multiple_of",
+                          "a number that divides the size");
+        goto done;
+    }
     VT_TRY(hf_size(&s.crop_h, &s.crop_w, &edge, false, c, "crop_size", name));
     if (s.crop && edge) {
         st = vt_how_wrong(name, "crop_size",
@@ -293,7 +323,8 @@ static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the preprocessor's config is not an object", name);
     VT_TRY(hf_find(kind, c, model_type, name));
-    VT_TRY(vt_how_keys(c, (*kind)->patches ? patch_keys : hf_keys, name));
+    VT_TRY(vt_how_keys(c, (*kind)->patches ? patch_keys : hf_keys,
+                       (*kind)->size ? NULL : box_keys, name));
     /* torchvision's resize on another one gives other pixels */
     if (!vt_how_absent(device) &&
         !(vt_json_string(&word, device) && strcmp(word, "cpu") == 0))

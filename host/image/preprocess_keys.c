@@ -10,20 +10,20 @@
 
 static bool listed(const char *const *list, const char *key)
 {
-    for (; *list; list++)
+    for (; list && *list; list++)
         if (strcmp(*list, key) == 0)
             return true;
     return false;
 }
 
 vitcl_status vt_how_keys(const vt_json *object, const char *const *known,
-                         const char *name)
+                         const char *const *more, const char *name)
 {
     for (const vt_json *m = vt_json_first(object); m; m = vt_json_next(m)) {
         bool on = true;
 
-        if (listed(known, vt_json_key(m)) || vt_json_is_null(m) ||
-            (vt_json_bool(&on, m) && !on))
+        if (listed(known, vt_json_key(m)) || listed(more, vt_json_key(m)) ||
+            vt_json_is_null(m) || (vt_json_bool(&on, m) && !on))
             continue;
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: unknown key \"%s\" may change the "

@@ -9,9 +9,10 @@
 #define VT_IMAGE_PREPROCESS_KEYS_H
 #include "image/image.h"
 
-/* Every key must be known and harmless, or null or false. */
+/* Every key must be known and harmless, or null or false. more: NULL, or other
+ * known keys. */
 vitcl_status vt_how_keys(const vt_json *object, const char *const *known,
-                         const char *name);
+                         const char *const *more, const char *name);
 /* The error for a value that is not what is wanted. */
 vitcl_status vt_how_wrong(const char *name, const char *key, const char *want);
 bool vt_how_absent(const vt_json *v); /* missing, or null */

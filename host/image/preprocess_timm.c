@@ -138,7 +138,7 @@ vitcl_status vt_preprocess_timm(vt_preprocess *out, const vt_json *config,
     memcpy(mean, imagenet_mean, sizeof mean);
     memcpy(p.std, imagenet_std, sizeof p.std);
     VT_TRY(vt_how_target(height, width));
-    VT_TRY(vt_how_keys(c, c == config ? timm_keys : cfg_keys, name));
+    VT_TRY(vt_how_keys(c, c == config ? timm_keys : cfg_keys, NULL, name));
     VT_TRY(timm_modes(&p, c, name));
     VT_TRY(timm_size(&p, c, name));
     VT_TRY(vt_how_doubles(mean, c, "mean", name));

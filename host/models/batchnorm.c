@@ -30,9 +30,9 @@ size_t vt_name_folded(const char *name)
     return at && strcmp(at, "@bn") == 0 ? (size_t)(at - name) : 0;
 }
 
-/* The norm of convN is bnN. In a sequence of numbered modules it is the next
- * module, except for the last convolution of the stem, conv1.6, which has
- * bn1. */
+/* The norm of convN is bnN, that of conv is bn. In a sequence of numbered
+ * modules it is the next module, except for the last convolution of the stem,
+ * conv1.6, which has bn1. */
 void vt_batchnorm_name(char *out, size_t size, const char *conv, int part)
 {
     const char *dot = strrchr(conv, '.'); /* of .weight or .bias */
@@ -41,7 +41,9 @@ void vt_batchnorm_name(char *out, size_t size, const char *conv, int part)
     while (n > 0 && conv[n - 1] >= '0' && conv[n - 1] <= '9')
         n--;
     number = atoi(conv + n);
-    if (n >= 4 && strncmp(conv + n - 4, "conv", 4) == 0)
+    if (n >= 4 && strncmp(conv + n - 4, "conv.", 5) == 0)
+        snprintf(out, size, "%.*sbn.%s", n - 4, conv, parts[part]);
+    else if (n >= 4 && strncmp(conv + n - 4, "conv", 4) == 0)
         snprintf(out, size, "%.*sbn%d.%s", n - 4, conv, number, parts[part]);
     else if (n >= 6 && strncmp(conv + n - 6, "conv1.6", 7) == 0)
         snprintf(out, size, "%.*sbn1.%s", n - 6, conv, parts[part]);

@@ -106,7 +106,7 @@ vitcl_status vt_model_learns(const vt_model *m, const vt_plan *p)
         const vt_value *v = vt_value_of(p, i);
 
         if (v->kind == VT_PARAM && v->wants_grad &&
-            vt_name_grid(v->name, &h, &w))
+            (vt_name_grid(v->name, &h, &w) || vt_name_attention(v->name)))
             return vt_fail(VITCL_EUNSUPPORTED,
                            "%s: %s is made from tensors of the file, to which "
                            "no gradient leads, so the model cannot be trained "

@@ -70,6 +70,16 @@ static void mark(audit *a, const vt_weight *t, bool learnt)
         }
 }
 
+/* Is this one of the tensors of a block's lambda (diff.c)? */
+static bool is_lambda(const char *tensor, const char *name)
+{
+    const char *at = strstr(name, "attn.qkv.weight@second");
+    const size_t n = at ? (size_t)(at - name) : 0;
+
+    return n && strncmp(tensor, name, n) == 0 &&
+           strncmp(tensor + n, "attn.lambda_", 12) == 0;
+}
+
 /* A parameter that is derived from other tensors: derive it once to check
  * that they are there, and mark them as used. */
 static vitcl_status check_made(audit *a, const char *name, uint64_t count,
@@ -84,7 +94,10 @@ static vitcl_status check_made(audit *a, const char *name, uint64_t count,
         if ((strncmp(t->name, name, plain) == 0 &&
              (!t->name[plain] || t->name[plain] == '.')) ||
             (strncmp(name, "rope.freqs.", 11) == 0 &&
-             strcmp(t->name, "rope.freqs") == 0))
+             strcmp(t->name, "rope.freqs") == 0) ||
+            is_lambda(t->name, name) ||
+            (strncmp(name, "mid_pos_embed.", 14) == 0 &&
+             strcmp(t->name, "mid_pos_embed") == 0))
             mark(a, t, true);
     }
 done:
@@ -136,6 +149,7 @@ static vitcl_status check_one(audit *a, const vt_value *v)
         a->parameters += count;
         return VITCL_OK;
     }
+    n = n ? n : vt_name_attention(v->name);
     if (n)
         return check_made(a, v->name, count, n);
     if (is_folded_bias(v->name)) {

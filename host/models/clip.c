@@ -1,5 +1,6 @@
 /*
- * clip.c - the vision tower of CLIP (Radford et al. 2021, arXiv:2103.00020).
+ * clip.c - the vision tower of CLIP (Radford et al. 2021, arXiv:2103.00020),
+ * and those of MetaCLIP 2, Chinese CLIP and AltCLIP, which are the same.
  *
  * With timm's and HF's names. The output is usually an embedding.
  *
@@ -24,7 +25,11 @@ bool vt_clip_match(const vt_json *config, const vt_weights *w)
 
     (void)w;
     return (strncmp(name, "vit_", 4) == 0 && strstr(name, "_clip_")) ||
-           strcmp(type, "clip") == 0 || strcmp(type, "clip_vision_model") == 0;
+           vt_config_one_of("clip|clip_vision_model|"
+                            "metaclip_2|metaclip_2_vision_model|"
+                            "chinese_clip|chinese_clip_vision_model|"
+                            "altclip|altclip_vision_model",
+                            type);
 }
 
 vitcl_status vt_clip_configure(vt_config *c, const vt_json *config,

@@ -48,17 +48,13 @@ vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
                        path);
     if (!c->width)
         c->width = vt_weight_dim(w, "patch_embed.proj.weight", 0);
-    if (strstr(c->name, "_mci_"))
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: %s has MobileCLIP's stem of convolutions, which is "
-                       "not supported",
-                       path, c->name);
-    if (has_stem(w) && !c->stem_width[0])
+    if (has_stem(w) && !c->stem_width[0] && !c->conv_stem[0])
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: %s has a stem before its patches that is not "
                        "supported; BiT's ResNets and ResNet-D are",
                        path, c->name);
-    if (t->rank == 4 && t->shape[1] != 3 && !c->stem_width[0])
+    if (t->rank == 4 && t->shape[1] != 3 && !c->stem_width[0] &&
+        !c->conv_stem[0])
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: the model takes pictures of %llu channel%s; only "
                        "RGB is supported",

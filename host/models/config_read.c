@@ -133,9 +133,10 @@ const char *vt_config_hf(const vt_json *config)
 const vt_json *vt_config_vision(const vt_json *config)
 {
     const char *type = vt_config_hf(config);
-    const bool clip = strcmp(type, "clip") == 0;
+    const bool clip =
+        vt_config_one_of("clip|metaclip_2|chinese_clip|altclip", type);
     const bool both =
-        clip || strcmp(type, "siglip") == 0 || strcmp(type, "siglip2") == 0;
+        clip || vt_config_one_of("siglip|siglip2|aimv2|tipsv2", type);
     const vt_json *v = vt_json_get(config, "vision_config_dict");
 
     if (vt_json_is_object(v) && clip)

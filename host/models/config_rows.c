@@ -100,7 +100,57 @@ static const key hf_vit[] = {
     IDLE("decoder_intermediate_size"),
     IDLE("decoder_num_attention_heads"),
     IDLE("decoder_num_hidden_layers"),
+    /* DPT's, of which only the ViT is read, not the layers for depth and
+     * segments */
+    ONLY("is_hybrid", "false"),
+    NONE("backbone"),
+    NONE("backbone_config"),
+    IDLE("use_pretrained_backbone"),
+    IDLE("use_timm_backbone"),
+    IDLE("backbone_kwargs"),
+    IDLE("backbone_out_indices"),
+    IDLE("backbone_featmap_shape"),
+    IDLE("readout_type"),
+    IDLE("reassemble_factors"),
+    IDLE("neck_hidden_sizes"),
+    IDLE("neck_ignore_stages"),
+    IDLE("fusion_hidden_size"),
+    IDLE("head_in_index"),
+    IDLE("use_batch_norm_in_fusion_residual"),
+    IDLE("use_bias_in_fusion_residual"),
+    IDLE("add_projection"),
+    IDLE("use_auxiliary_head"),
+    IDLE("auxiliary_loss_weight"),
+    IDLE("semantic_loss_ignore_index"),
+    IDLE("semantic_classifier_dropout"),
     END,
+};
+
+static const key hf_yolos[] = {
+    TRANSFORMER,
+    DROPOUT,
+    READ("intermediate_size"),
+    READ("qkv_bias"),
+    READ("num_detection_tokens"),
+    READ("use_mid_position_embeddings"),
+    IDLE("auxiliary_loss"),
+    IDLE("class_cost"),
+    IDLE("bbox_cost"),
+    IDLE("giou_cost"),
+    IDLE("bbox_loss_coefficient"),
+    IDLE("giou_loss_coefficient"),
+    IDLE("eos_coefficient"),
+    END,
+};
+
+static const key hf_aimv2[] = {
+    READ("hidden_size"),       READ("intermediate_size"),
+    READ("num_hidden_layers"), READ("num_attention_heads"),
+    READ("hidden_act"),        READ("rms_norm_eps"),
+    READ("image_size"),        READ("patch_size"),
+    READ("qkv_bias"),          READ("mlp_bias"),
+    READ("use_head"),          READ("is_native"),
+    IDLE("attention_dropout"), END,
 };
 
 static const key hf_dinov2[] = {
@@ -190,6 +240,8 @@ const key vt_config_hf_towers[] = {
     IDLE("text_config"),
     IDLE("text_config_dict"),
     IDLE("logit_scale_init_value"),
+    IDLE("max_logit_scale"),        /* aimv2 */
+    IDLE("temperature_init_value"), /* tipsv2 */
     END,
 };
 
@@ -228,7 +280,7 @@ static const key timm_vit[] = {
     NONE("embed_norm_layer"),
     NONE("block_fn"),
     NONE("mlp_layer"),
-    NONE("attn_layer"),
+    READ("attn_layer"),
     IDLE("pos_drop_rate"),
     IDLE("patch_drop_rate"),
     IDLE("weight_init"),
@@ -324,7 +376,7 @@ static const key timm_beit[] = {
 static const key timm_eva[] = {
     TIMM,
     PADDED,
-    NONE("num_kv_heads"),
+    READ("num_kv_heads"),
     READ("qkv_fused"),
     READ("qk_norm"),
     READ("swiglu_mlp"),
@@ -332,7 +384,7 @@ static const key timm_eva[] = {
     READ("scale_mlp"),
     READ("scale_attn_inner"),
     READ("attn_type"),
-    ONLY("attn_only_layer_scale", "false"),
+    READ("attn_only_layer_scale"),
     READ("class_token"),
     READ("num_reg_tokens"),
     READ("no_embed_class"),
@@ -386,6 +438,8 @@ const key *vt_config_rows(const vt_config *c, bool hf)
         {"rotary", hf_dinov3, timm_eva}, {"resnet", NULL, timm_resnet},
         {"hybrid", NULL, timm_vit},      {"resnetd", NULL, timm_vit},
         {"axial", NULL, timm_vit},       {"naflex", hf_naflex, timm_naflex},
+        {"aimv2", hf_aimv2, NULL},       {"yolos", hf_yolos, NULL},
+        {"mobileclip", NULL, timm_vit},
     };
 
     for (size_t i = 0; i < VT_COUNT(of); i++)

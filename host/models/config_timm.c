@@ -27,13 +27,15 @@ static int timm_heads(const char *name, int width, bool other_width)
                                           "vit_base_patch16_gap_224",
                                           "eva_giant",
                                           NULL};
-    static const char *const giants[] = {"dinov2", "tipsv2", "radio", "lingbot",
-                                         NULL};
+    static const char *const giants[] = {"dinov2",  "tipsv2",   "radio",
+                                         "lingbot", "sapiens2", NULL};
     static const char *const wide[] = {"vit_7b_", "aimv2_", NULL};
     static const char *const eight[] = {"vit_small_resnet", NULL};
 
     if (vt_name_has(name, eight))
         return 8;
+    if (strstr(name, "vit_5b_"))
+        return 32;
     if (vt_name_has(name, wide))
         return other_width ? 0 : width / 128;
     if ((vt_name_has(name, sixteen) && !strstr(name, "huge_plus_")) ||
@@ -65,15 +67,14 @@ static vt_act timm_act(const char *name)
 static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
                                 const vt_weights *w, const char *path)
 {
-    static const char *const keys[] = {"attn_layer", "block_fn", "mlp_layer",
+    static const char *const keys[] = {"block_fn", "mlp_layer",
                                        "embed_norm_layer"};
+    const char *attn = vt_config_text(args, "attn_layer");
     static const struct {
         const char *tensor, *is, *verb;
     } parts[] = {
         {"blocks.0.lambda_q1", "differential attention", "is"},
-        {"blocks.0.attn.lambda_q1", "differential attention", "is"},
         {"blocks.0.sub_norm.weight", "differential attention", "is"},
-        {"blocks.0.attn.sub_norm.weight", "differential attention", "is"},
         {"blocks.0.in_proj.weight", "parallel blocks", "are"},
         {"blocks.0.attns.0.attn.qkv.weight", "parallel blocks", "are"},
     };
@@ -85,6 +86,15 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
                            "%s: model_args sets %s, which is not supported",
                            path, keys[i]);
     }
+    if (attn[0] && !(c->diff && strcmp(attn, "diff") == 0))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: attn_layer \"%.40s\" is not supported here", path,
+                       attn);
+    if (c->diff && (c->qk_norm || c->width / c->heads % 2))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: differential attention is supported with even "
+                       "heads and without a norm of queries and keys",
+                       path);
     if (vt_config_text(args, "attention")[0] && !c->axial)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: attention \"%s\" is not supported here", path,
@@ -269,7 +279,7 @@ static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
 static vitcl_status timm_norm(vt_config *c, const vt_json *args,
                               const char *path)
 {
-    static const char *const rms[] = {"aimv2_", "test_vit4", NULL};
+    static const char *const rms[] = {"aimv2_", "test_vit4", "_sapiens2", NULL};
     static const char *const callable[] = {"eva02", "rotary", "beit", "relpos",
                                            NULL};
     const char *layer = "";
@@ -278,10 +288,7 @@ static vitcl_status timm_norm(vt_config *c, const vt_json *args,
     c->rms = named ? strcmp(layer, "rmsnorm") == 0 : vt_name_has(c->name, rms);
     /* then it is named if it is missing */
     c->embed_norm |= strncmp(c->name, "aimv2_", 6) == 0;
-    if (c->rms && c->qk_norm)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: RMS norm of queries and keys is not supported",
-                       path);
+    c->qk_rms = c->rms && c->qk_norm;
     if (!named || ((c->rms || strcmp(layer, "layernorm") == 0) &&
                    !vt_name_has(c->family, callable)))
         return VITCL_OK;
@@ -342,8 +349,8 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     vt_config_number(&c->pool_heads, args, "attn_pool_num_heads", VT_MOST_WIDTH,
                      &bad);
     timm_tokens(c, args, &bad);
+    c->diff = vt_weight_has(w, "blocks.0.attn.lambda_q1");
     VT_TRY(timm_norm(c, args, path));
-    VT_TRY(timm_refuse(c, args, w, path));
     if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad)) {
         const bool other = has(args, "embed_dim");
 
@@ -358,6 +365,7 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
         st = vt_bad_number(path, bad);
         goto done;
     }
+    VT_TRY(timm_refuse(c, args, w, path));
     c->eps =
         vt_name_has(name, larger) && !has(args, "norm_layer") ? 1e-5f : 1e-6f;
     c->act = timm_act(name);

@@ -52,6 +52,12 @@ static const typed_field model_fields[] = {
     {"hidden_act", TEXT},
     {"pooler_act", TEXT},
     {"layer_norm_eps", NUMBER},
+    {"rms_norm_eps", NUMBER},
+    {"use_head", FLAG},
+    {"is_native", FLAG},
+    {"mlp_bias", FLAG},
+    {"num_detection_tokens", COUNT},
+    {"use_mid_position_embeddings", FLAG},
     {"vision_use_head", FLAG},
     {"use_mean_pooling", FLAG},
     {"use_absolute_position_embeddings", FLAG},
@@ -105,6 +111,7 @@ static const typed_field timm_args[] = {
     {"use_rot_pos_emb", FLAG},
     {"use_rel_pos_bias", FLAG},
     {"use_post_norm", FLAG},
+    {"attn_only_layer_scale", FLAG},
 };
 
 /* The other fields are checked where pictures are prepared. */

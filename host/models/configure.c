@@ -16,17 +16,29 @@
 
 /* ---- Hugging Face ---- */
 
-/* Two classes have any. */
+/* The classes that have any, and their defaults. */
 static int hf_registers(const vt_json *config, const vt_json *v,
                         const char **bad)
 {
-    const char *type = vt_config_hf(config);
-    int n = strcmp(type, "dinov3_vit") == 0 ? 0 : 4;
+    static const struct {
+        const char *type, *key;
+        int n;
+    } of[] = {
+        {"dinov2_with_registers", "num_register_tokens", 4},
+        {"dinov3_vit", "num_register_tokens", 0},
+        {"tipsv2", "num_register_tokens", 1},
+        {"tipsv2_vision_model", "num_register_tokens", 1},
+        {"yolos", "num_detection_tokens", 100},
+    };
 
-    if (n && strcmp(type, "dinov2_with_registers") != 0)
-        return 0;
-    vt_config_count(&n, v, "num_register_tokens", VT_MOST_WIDTH, bad);
-    return n;
+    for (size_t i = 0; i < VT_COUNT(of); i++)
+        if (strcmp(vt_config_hf(config), of[i].type) == 0) {
+            int n = of[i].n;
+
+            vt_config_count(&n, v, of[i].key, VT_MOST_WIDTH, bad);
+            return n;
+        }
+    return 0;
 }
 
 vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
@@ -67,8 +79,9 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     }
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
-    c->class_token = strncmp(vt_config_hf(config), "siglip", 6) != 0 &&
-                     strcmp(vt_config_hf(config), "ijepa") != 0;
+    c->class_token = !vt_config_one_of("siglip|siglip_vision_model|ijepa|"
+                                       "aimv2|aimv2_vision_model",
+                                       vt_config_hf(config));
     c->dist_token = strcmp(vt_config_hf(config), "deit") == 0;
     c->registers = registers;
     if (!c->classes && strstr(c->name, "ForImageClassification"))

@@ -98,6 +98,48 @@ done:
     return st;
 }
 
+/* in: rows of the class token, the patches, `last` other tokens -> out: the
+ * class token, the others, the patches. */
+static void put_tokens_first(float *out, const float *in, size_t patches,
+                             size_t last, size_t width)
+{
+    memcpy(out, in, width * sizeof *out);
+    memcpy(out + width, in + (1 + patches) * width, last * width * sizeof *out);
+    memcpy(out + (1 + last) * width, in + width, patches * width * sizeof *out);
+}
+
+/* YOLOS' positions: at the stem, or number i of those behind blocks. */
+static vitcl_status derive_tokens_last(float *out, const vt_model *m,
+                                       const char *plain, int i, int h, int w,
+                                       uint64_t count)
+{
+    const vt_config *c = &m->config;
+    const size_t wide = (size_t)c->width, last = (size_t)c->registers;
+    vitcl_status st = VITCL_OK;
+    float *in = NULL, *moved = NULL;
+    size_t rows, tables;
+    int gh = 0, gw = 0;
+
+    vt_config_grid(&gh, &gw, c, c->height, c->width_px);
+    rows = 1 + last + (size_t)gh * (size_t)gw;
+    tables = i < 0 ? 1 : (size_t)c->depth - 1;
+    if (count != (1 + last + (size_t)h * (size_t)w) * wide ||
+        (i >= 0 && (size_t)i >= tables))
+        return vt_fail(VITCL_EINVAL, "%s: another size than the plan's", plain);
+    VT_TRY(vt_stored_weight(&in, m, i < 0 ? plain : "mid_pos_embed",
+                            (uint64_t)tables * rows * wide));
+    VT_TRY(VT_NEW(&moved, rows * wide));
+    put_tokens_first(moved, in + (i < 0 ? 0 : (size_t)i * rows * wide),
+                     rows - 1 - last, last, wide);
+    memcpy(out, moved, (1 + last) * wide * sizeof *out);
+    VT_TRY(vt_pos_resize(out + (1 + last) * wide, moved + (1 + last) * wide, gh,
+                         gw, h, w, c->width, c->pos_rule, false));
+done:
+    free(moved);
+    free(in);
+    return st;
+}
+
 static vitcl_status derive_grid(float *out, const vt_model *m,
                                 const char *plain, int h, int w, uint64_t count)
 {
@@ -193,6 +235,8 @@ static vitcl_status read_param(float *out, const vt_model *m, const char *name,
     int h = 0, w = 0, block;
     size_t n;
 
+    if (vt_name_attention(name))
+        return vt_attention_derive(out, m, name, count);
     n = vt_name_grid(name, &h, &w);
     if (!n)
         n = vt_name_standard(name) + vt_name_folded(name);
@@ -203,6 +247,10 @@ static vitcl_status read_param(float *out, const vt_model *m, const char *name,
             return vt_batchnorm_derive(out, m, plain, count);
         if (h && sscanf(plain, "rope.freqs.%6d", &block) == 1)
             return vt_rope_derive(out, m, block, h, w, count);
+        if (h && sscanf(plain, "mid_pos_embed.%6d", &block) == 1)
+            return derive_tokens_last(out, m, plain, block, h, w, count);
+        if (h && m->config.tokens_last)
+            return derive_tokens_last(out, m, plain, -1, h, w, count);
         if (h && n > 7 && strcmp(plain + n - 7, "rel_pos") == 0)
             return vt_relpos_mlp(out, m, plain, h, w, count);
         return h ? derive_grid(out, m, plain, h, w, count)

@@ -6,6 +6,7 @@
  *             pos_embed.x and .y, the sum of a row of each
  * name@std    a standardised convolution: zero mean, unit variance per filter
  * name@bn     a convolution's weight or bias with its BatchNorm folded in
+ * name@groups, @first, @second, @init: those of diff.c
  */
 #ifndef VT_MODELS_DERIVED_H
 #define VT_MODELS_DERIVED_H
@@ -30,6 +31,12 @@ vitcl_status vt_weight_room(float **out, const char *name, uint64_t count);
 /* A table of relative positions, computed by timm's RelPosMlp. */
 vitcl_status vt_relpos_mlp(float *out, const vt_model *m, const char *prefix,
                            int h, int w, uint64_t count);
+
+/* ---- diff.c ---- */
+/* The length of the plain name of a parameter of diff.c; 0: another one. */
+size_t vt_name_attention(const char *name);
+vitcl_status vt_attention_derive(float *out, const vt_model *m,
+                                 const char *name, uint64_t count);
 
 /* ---- batchnorm.c ---- */
 #define VT_BATCHNORM_PARTS 4

@@ -1,7 +1,7 @@
 /*
  * dinov2.c - DINOv2 (Oquab et al. 2023, arXiv:2304.07193), with and without
  * registers (Darcet et al. 2023, arXiv:2309.16588): HF's, timm's and the
- * original files.
+ * original files; and HF's TIPSv2, the picture tower.
  *
  * Easy to get wrong:
  *   - registers are inserted between class token and patches after the
@@ -12,6 +12,8 @@
  *   - positions are resized in three ways: the original without registers
  *     scales by (n + 0.1) / m, HF resizes to a size, and both antialias if
  *     there are registers; timm always does
+ *   - TIPSv2 has the same blocks with timm's names; its positions are resized
+ *     bilinearly, antialiased
  *   - giant: SwiGLU, silu(first half) * second half
  */
 #include "models/config.h"
@@ -33,8 +35,9 @@ bool vt_dinov2_match(const vt_json *config, const vt_weights *w)
 {
     const char *type = vt_config_hf(config);
 
-    return strcmp(type, "dinov2") == 0 ||
-           strcmp(type, "dinov2_with_registers") == 0 ||
+    return vt_config_one_of("dinov2|dinov2_with_registers|"
+                            "tipsv2|tipsv2_vision_model",
+                            type) ||
            strstr(vt_config_timm(config), "_dinov2") || is_original(config, w);
 }
 
@@ -66,7 +69,10 @@ vitcl_status vt_dinov2_configure(vt_config *c, const vt_json *config,
     VT_TRY(vt_configure(c, config, w, path, 1e-6f, VT_ACT_GELU));
     if (c->source == VT_SOURCE_HF) {
         c->layer_scale = true;
-        c->pos_rule = c->registers ? VT_POS_TIMM : VT_POS_HF;
+        c->pos_rule = strncmp(vt_config_hf(config), "tipsv2", 6) == 0
+                          ? VT_POS_SMOOTH
+                      : c->registers ? VT_POS_TIMM
+                                     : VT_POS_HF;
         VT_TRY(vt_check_square(c, path));
         if (c->classes) {
             c->pool = VT_POOL_CLS_MEAN;

@@ -45,7 +45,8 @@ typedef enum {                  /* the paper's positions (appendix D.4) */
 typedef enum { /* where positions are added */
                VT_AT_STEM /* once, before the blocks */,
                VT_AT_LAYERS, /* before each block, a table each */
-               VT_AT_SHARED  /* before each block, one table */
+               VT_AT_SHARED, /* before each block, one table */
+               VT_AT_BETWEEN /* once, and behind each block but the last */
 } vt_pos_injection;
 
 typedef enum {                 /* the token that is a text's vector: */
@@ -83,6 +84,7 @@ typedef struct vt_config {
     bool class_token, dist_token;
     bool dist_head; /* the result is the mean of both tokens' */
     int registers;
+    bool tokens_last; /* their positions come behind the patches' in the file */
     bool norm_optional;
     bool pos_optional; /* optional in the family; set before reading */
     vt_pos_kind pos_kind;
@@ -95,14 +97,19 @@ typedef struct vt_config {
     bool pos_axes;           /* the sum of a table of rows and one of columns */
     bool proj_bias, fc_bias; /* of attention's output and of the MLP */
     bool patch_bias, qkv_bias, qk_norm, layer_scale, head_bias;
-    bool rms;                 /* norms have neither a mean nor a bias */
-    bool embed_norm;          /* patch_embed.norm on the projected patches */
-    bool pre_norm;            /* norm_pre before block 0 */
-    bool final_norm;          /* norm on all tokens after the last block */
-    bool fc_norm;             /* fc_norm after pooling */
-    bool axial;               /* blocks attend to rows and columns in turn */
-    bool post_norm;           /* x + norm(f(x)) instead of x + f(norm(x)) */
-    bool swiglu;              /* gated MLP: silu(first half) * second half */
+    bool qk_rms;           /* qk_norm has neither a mean nor a bias */
+    bool ls_attn;          /* layer scale of attention only */
+    int kv_heads;          /* of k and v, for groups of queries; 0: none ... */
+    int kv_first, kv_last; /* ... in these blocks; the others have `heads` */
+    bool diff;             /* attention is the difference of two; see diff.c */
+    bool rms;              /* norms have neither a mean nor a bias */
+    bool embed_norm;       /* patch_embed.norm on the projected patches */
+    bool pre_norm;         /* norm_pre before block 0 */
+    bool final_norm;       /* norm on all tokens after the last block */
+    bool fc_norm;          /* fc_norm after pooling */
+    bool axial;            /* blocks attend to rows and columns in turn */
+    bool post_norm;        /* x + norm(f(x)) instead of x + f(norm(x)) */
+    bool swiglu;           /* gated MLP: silu(first half) * second half */
     bool mlp_norm, attn_norm; /* EVA's and BEiT-3's inner norms */
     vt_rope_rule rope;
     vt_table_kind rel_pos;
@@ -123,12 +130,13 @@ typedef struct vt_config {
     bool pool_max_mean; /* timm's "avgmax": (max + mean) / 2 */
     int projection;     /* CLIP: width of the embedding; no classes */
     int stem_stages, stem_layers[4], stem_width[5]; /* hybrid or ResNet */
-    bool stem_only;  /* a stem without stages: conv, norm, pool */
-    bool stem_basic; /* blocks of two 3x3 convolutions, not bottlenecks */
-    bool folded;     /* BatchNorm is folded into convolutions: no training */
-    int context;     /* of a text tower: tokens of a text; 0: pictures */
-    int vocabulary;  /* kinds of tokens */
-    bool causal;     /* tokens do not attend to those behind them */
+    bool stem_only;   /* a stem without stages: conv, norm, pool */
+    bool stem_basic;  /* blocks of two 3x3 convolutions, not bottlenecks */
+    int conv_stem[2]; /* MobileCLIP's: the widths of its convolutions */
+    bool folded;      /* BatchNorm is folded into convolutions: no training */
+    int context;      /* of a text tower: tokens of a text; 0: pictures */
+    int vocabulary;   /* kinds of tokens */
+    bool causal;      /* tokens do not attend to those behind them */
     vt_end_kind end_kind;
     int end;
     int budget; /* NaFlex: a picture's most patches; 0: one size of pictures */

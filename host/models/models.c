@@ -20,6 +20,8 @@
 const vt_arch vt_arch_table[] = {
     {"resnet", "BiT ResNet", vt_resnet_match, vt_resnet_configure,
      vt_resnet_build},
+    {"mobileclip", "MobileCLIP vision tower", vt_mobileclip_match,
+     vt_mobileclip_configure, vt_mobileclip_build},
     {"hybrid", "ResNet hybrid", vt_hybrid_match, vt_hybrid_configure,
      vt_hybrid_build},
     {"resnetd", "ResNet-D hybrid", vt_resnetd_match, vt_resnetd_configure,
@@ -38,6 +40,9 @@ const vt_arch vt_arch_table[] = {
      vt_clip_build},
     {"siglip", "SigLIP vision tower", vt_siglip_match, vt_siglip_configure,
      vt_siglip_build},
+    {"aimv2", "AIMv2 vision tower", vt_aimv2_match, vt_aimv2_configure,
+     vt_aimv2_build},
+    {"yolos", "YOLOS", vt_yolos_match, vt_yolos_configure, vt_yolos_build},
     {"axial", "axial ViT", vt_axial_match, vt_axial_configure, vt_axial_build},
     {"vit", "ViT", vt_vit_match, vt_vit_configure, vt_vit_build},
     {NULL, NULL, NULL, NULL, NULL},
@@ -201,7 +206,7 @@ static vitcl_status read_problem(vt_model *m)
 
 static vitcl_status unknown_family(const char *path, const vt_json *json)
 {
-    char list[224] = "";
+    char list[400] = "";
     const char *name =
         vt_config_timm(json)[0] ? vt_config_timm(json) : vt_config_hf(json);
 

@@ -19,7 +19,7 @@ static vt_val table(vt_plan *p, const vt_config *c, const char *prefix,
     char name[64];
     int n = snprintf(name, sizeof name, "%spos_embed%s", prefix, tail);
 
-    if (c->pos_h || !vt_config_native(c, gh, gw))
+    if (c->pos_h || c->tokens_last || !vt_config_native(c, gh, gw))
         snprintf(name + n, sizeof name - (size_t)n, "@%dx%d", gh, gw);
     return vt_param(p, name, 2, (int[]){rows, width});
 }
@@ -46,7 +46,7 @@ vt_val vt_pos_inject(vt_plan *p, const vt_config *c, int i, vt_val x,
 {
     char prefix[24] = "";
 
-    if (c->pos_injection == VT_AT_STEM)
+    if (c->pos_injection == VT_AT_STEM || c->pos_injection == VT_AT_BETWEEN)
         return x;
     if (!e->gh)
         return vt_plan_fail(p, vt_fail(VITCL_EUNSUPPORTED,

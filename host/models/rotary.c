@@ -2,7 +2,8 @@
  * rotary.c - ViTs whose only new part is rotary positions: DINOv3 (Simeoni et
  * al. 2025, arXiv:2508.10104; timm's and HF's files), Perception Encoder (Bolya
  * et al. 2025, arXiv:2504.13181), RoPE-ViT (Heo et al. 2024, arXiv:2403.13298),
- * timm's own "rope" models and LingBot.
+ * timm's own "rope" models, LingBot and Sapiens 2 (Khirodkar et al. 2026,
+ * arXiv:2604.21681).
  *
  * Easy to get wrong:
  *   - the tensors do not show the rotation: with timm it depends on the
@@ -11,12 +12,15 @@
  *     normalised patches, HF's pooled vector is the class token
  *   - Perception Encoder core pools by attention with 8 heads, over all tokens;
  *     "spatial" and "lang" have no norm after the blocks
+ *   - Sapiens 2 has RMS norm, also of queries and keys, layer scale of
+ *     attention only, and groups of queries in the blocks in the middle
  *   - eps is 1e-5 in DINOv3 and Perception Encoder, else 1e-6
  */
 #include "base/memory.h"
 #include "models/config.h"
 #include "models/rope.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +34,7 @@ typedef struct named_rule {
 static const named_rule rules[] = {
     {"_dinov3", 1e-5f, {VT_ROPE_CENTRES, true, false, 0, 0, 0, 100}},
     {"_lingbot", 1e-5f, {VT_ROPE_CENTRES, true, false, 0, 0, 0, 100}},
+    {"_sapiens2", 1e-6f, {VT_ROPE_CENTRES, true, false, 0, 0, 0, 100}},
     {"vit_pe_", 1e-5f, {VT_ROPE_INDEX, false, true, 0, 0, 1, 10000}},
     {"_rope_mixed_", 1e-6f, {VT_ROPE_MIXED, false, true, 0, 0, 0, 10}},
     {"_rope_reg", 1e-6f, {VT_ROPE_INDEX, false, false, 16, 16, 0, 10000}},
@@ -67,6 +72,34 @@ static void scale_to_name(vt_rope_rule *rule, const char *name)
         rule->ref_h = rule->ref_w = (int)(size / patch);
 }
 
+/* Which blocks have fewer heads of k and v than of q, by the tensors. */
+static vitcl_status groups(vt_config *c, const vt_weights *w, const char *path)
+{
+    const int head = c->width / c->heads;
+
+    for (int i = 0; i < c->depth; i++) {
+        char name[64];
+        int rows;
+
+        snprintf(name, sizeof name, "blocks.%d.attn.qkv.weight", i);
+        rows = vt_weight_dim(w, name, 0) - c->width;
+        if (rows == 2 * c->width || rows < 0) /* a wrong one is named later */
+            continue;
+        if (!c->kv_heads)
+            c->kv_heads = rows / 2 / head, c->kv_first = i;
+        else if (c->kv_last != i)
+            c->kv_heads = 0;
+        if (c->kv_heads < 1 || c->heads % c->kv_heads ||
+            rows != 2 * c->kv_heads * head)
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: %s: groups of queries are supported in "
+                           "adjacent blocks with the same number of heads",
+                           path, name);
+        c->kv_last = i + 1;
+    }
+    return VITCL_OK;
+}
+
 static vitcl_status of_timm(vt_config *c, const vt_json *config,
                             const vt_weights *w, const char *path)
 {
@@ -90,6 +123,9 @@ static vitcl_status of_timm(vt_config *c, const vt_json *config,
     c->pos_optional = !rows;
     VT_TRY(vt_rope_read(&c->rope, args, path));
     VT_TRY(vt_configure_timm(c, config, w, path));
+    c->ls_attn = strstr(name, "_sapiens2") != NULL;
+    vt_json_bool(&c->ls_attn, vt_json_get(args, "attn_only_layer_scale"));
+    VT_TRY(groups(c, w, path));
     c->eps = r->eps;
     rows = true;
     vt_json_bool(&rows, vt_json_get(args, "use_rot_pos_emb"));

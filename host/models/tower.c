@@ -1,7 +1,7 @@
 /*
- * tower.c - the text towers of CLIP, OpenCLIP, SigLIP and SigLIP 2 (Radford et
- * al. 2021, arXiv:2103.00020; Zhai et al. 2023, arXiv:2303.15343), with the
- * names of HF and open_clip.
+ * tower.c - the text towers of CLIP, MetaCLIP 2, OpenCLIP, SigLIP and SigLIP 2
+ * (Radford et al. 2021, arXiv:2103.00020; Zhai et al. 2023, arXiv:2303.15343),
+ * with the names of HF and open_clip.
  *
  *   z0 = [table[id1]; ... table[idT]] + E_pos
  *   blocks as of pictures, with a mask in CLIP
@@ -12,7 +12,8 @@
  *     all, the padding too, and its vector is the last token's
  *   - CLIP's vector is that of the end token: the first with the highest number
  *     in OpenAI's and open_clip's models, and in HF's whose eos_token_id is 2,
- *     which is not its number; else the first that is eos_token_id
+ *     which is not its number; else, also in MetaCLIP 2 with its 2, the first
+ *     that is eos_token_id
  *   - the projection has no bias in CLIP, and a bias in SigLIP
  *   - logit_scale is stored as its logarithm, logit_bias as it is
  *

@@ -18,14 +18,32 @@
 
 static bool has_text(const vt_json *config)
 {
-    static const char *const types[] = {"clip",    "clip_text_model",
-                                        "siglip",  "siglip_text_model",
-                                        "siglip2", "siglip2_text_model"};
+    return vt_config_one_of(
+        "clip|clip_text_model|siglip|siglip_text_model|siglip2|"
+        "siglip2_text_model|metaclip_2|metaclip_2_text_model",
+        vt_config_hf(config));
+}
 
-    for (size_t i = 0; i < VT_COUNT(types); i++)
-        if (strcmp(vt_config_hf(config), types[i]) == 0)
-            return true;
-    return false;
+/* NULL, or what a text tower is that is not supported. */
+static const char *other_tower(const vt_json *config)
+{
+    static const struct {
+        const char *type, *is;
+    } others[] = {
+        {"chinese_clip", "Chinese CLIP's, a BERT"},
+        {"chinese_clip_text_model", "Chinese CLIP's, a BERT"},
+        {"altclip", "AltCLIP's, an XLM-RoBERTa"},
+        {"altclip_text_model", "AltCLIP's, an XLM-RoBERTa"},
+        {"aimv2", "AIMv2's"},
+        {"aimv2_text_model", "AIMv2's"},
+        {"tipsv2", "TIPSv2's"},
+        {"tipsv2_text_model", "TIPSv2's"},
+    };
+
+    for (size_t i = 0; i < VT_COUNT(others); i++)
+        if (strcmp(vt_config_hf(config), others[i].type) == 0)
+            return others[i].is;
+    return NULL;
 }
 
 /* open_clip's file, if the folder has one of its names. */
@@ -59,16 +77,23 @@ done:
 vitcl_status vt_tower_find(vt_tower_files *out, const char *path)
 {
     vitcl_status st = VITCL_OK;
+    const char *other;
     vt_json *hf = NULL;
 
     VT_TRY(vt_sidecar_json(&hf, path, "config.json"));
     VT_TRY(vt_config_names(hf, path));
     out->open_clip = !has_text(hf);
+    other = other_tower(hf);
     if (out->open_clip)
         VT_TRY(vt_sidecar_json(&out->config, path, "open_clip_config.json"));
     else
         out->config = hf, hf = NULL;
-    if (!out->config)
+    if (!out->config && other)
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: the text tower is %s, which is not supported; its "
+                     "picture tower is, for embed",
+                     path, other);
+    else if (!out->config)
         st = vt_fail(VITCL_EUNSUPPORTED,
                      "%s: no text tower: neither config.json nor "
                      "open_clip_config.json is of a CLIP or SigLIP with both "
@@ -89,7 +114,7 @@ static const vt_json *text_config(const vt_json *config)
 
     if (strstr(type, "_text_model"))
         return config;
-    if (vt_json_is_object(v) && strcmp(type, "clip") == 0)
+    if (vt_json_is_object(v) && vt_config_one_of("clip|metaclip_2", type))
         return v;
     v = vt_json_get(config, "text_config");
     return vt_json_is_object(v) ? v : NULL;
@@ -166,7 +191,7 @@ vitcl_status vt_tower_hf(vt_config *c, const vt_json *config, const char *path)
                      &bad);
     vt_config_number(&c->vocabulary, v, "vocab_size", VT_MOST_WORDS, &bad);
     vt_config_count(&c->end, v, "eos_token_id", INT32_MAX, &bad);
-    if (c->end == 2 && !siglip)
+    if (c->end == 2 && strncmp(vt_config_hf(config), "clip", 4) == 0)
         c->end_kind = VT_END_HIGHEST;
     c->projection = c->width;
     if (siglip)

@@ -1,7 +1,8 @@
 /*
  * vit.c - the Vision Transformer (Dosovitskiy et al. 2020, arXiv:2010.11929)
- * in the variants of timm, Hugging Face (ViT, ViT-MSN, I-JEPA, MAE's encoder)
- * and Google's .npz files, and the parts that other families share.
+ * in the variants of timm, Hugging Face (ViT, ViT-MSN, I-JEPA, MAE's encoder,
+ * DPT's backbone) and Google's .npz files, and the parts that other families
+ * share.
  *
  *   z0 = [class; x1 E; ... xN E] + E_pos
  *   z' = MSA(LN(z)) + z,   z = MLP(LN(z')) + z'    (depth times)
@@ -16,6 +17,7 @@
  *   - HF's pooler is not used for classification
  *   - I-JEPA has no class token: its classifier reads the mean. MAE's encoder
  *     sees all patches here; only its pre-training masks them
+ *   - DPT resizes its positions bilinearly
  *   - the paper also compares 2-D and relative positions, and positions before
  *     each block (appendix D.4). No published model has them, so their names
  *     are vitcl's own
@@ -70,7 +72,7 @@ static vt_val layer_scale(vt_plan *p, const vt_config *c, int i, int which)
 {
     char name[64];
 
-    if (!c->layer_scale)
+    if (!c->layer_scale || (which == 2 && c->ls_attn))
         return VT_NONE;
     snprintf(name, sizeof name, "blocks.%d.ls%d.gamma", i, which);
     return vt_param(p, name, 1, &c->width);
@@ -161,7 +163,8 @@ vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
                     int gw, const vt_build_options *o)
 {
     const vt_config *c = vt_model_config(m);
-    const bool stem = c->pos_injection == VT_AT_STEM;
+    const bool stem =
+        c->pos_injection == VT_AT_STEM || c->pos_injection == VT_AT_BETWEEN;
     vt_val prefix[3], x = patches, pos = VT_NONE;
     int n = 0;
 
@@ -203,26 +206,40 @@ vt_block_extra vt_vit_grid(const vt_plan *p, const vt_model *m, vt_val pixels)
     return e;
 }
 
+static vt_val qk_norm(vt_plan *p, const vt_config *c, int i, vt_val h)
+{
+    static const char *const names[] = {"q_norm.weight", "k_norm.weight",
+                                        "q_norm.bias", "k_norm.bias"};
+    const int head = c->width / c->heads;
+    vt_val w[4];
+
+    for (int k = 0; k < (c->qk_rms ? 2 : 4); k++) {
+        char name[64];
+
+        snprintf(name, sizeof name, "blocks.%d.attn.%s", i, names[k]);
+        w[k] = vt_param(p, name, 1, &head);
+    }
+    return c->qk_rms
+               ? vt_qk_rmsnorm(p, h, c->heads, w[0], w[1], c->eps)
+               : vt_qknorm(p, h, c->heads, w[0], w[2], w[1], w[3], c->eps);
+}
+
 /* MSA(h) without its output projection. */
 static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
                         vt_block_extra e)
 {
-    const int head = c->width / c->heads;
     const int skip = c->class_token + c->dist_token + c->registers;
-    char probs[32], name[4][64];
-    static const char *const norms[] = {"q_norm.weight", "q_norm.bias",
-                                        "k_norm.weight", "k_norm.bias"};
+    char probs[32];
 
+    if (c->diff)
+        return vt_diff_attention(p, c, i, h);
     snprintf(probs, sizeof probs, "attention.%d", i);
-    h = dense(p, h, i, "attn.qkv", 3 * c->width, c->qkv_bias, VT_ACT_NONE,
-              VT_NONE, VT_NONE);
-    for (int k = 0; k < 4; k++)
-        snprintf(name[k], sizeof name[k], "blocks.%d.attn.%s", i, norms[k]);
+    h = vt_diff_grouped(c, i)
+            ? vt_diff_groups(p, c, i, h)
+            : dense(p, h, i, "attn.qkv", 3 * c->width, c->qkv_bias, VT_ACT_NONE,
+                    VT_NONE, VT_NONE);
     if (c->qk_norm)
-        h = vt_qknorm(p, h, c->heads, vt_param(p, name[0], 1, &head),
-                      vt_param(p, name[1], 1, &head),
-                      vt_param(p, name[2], 1, &head),
-                      vt_param(p, name[3], 1, &head), c->eps);
+        h = qk_norm(p, c, i, h);
     e.rope = vt_rope_value(p, c, i, &e);
     if (e.rope != VT_NONE)
         h = vt_rope(p, h, c->heads, e.rope, skip, c->rope.halves);
@@ -316,138 +333,19 @@ vt_val vt_vit_blocks(vt_plan *p, const vt_config *c, vt_val x, vt_block_extra e,
     return x;
 }
 
-/* ---- from tokens to logits ---- */
-
-vt_val vt_vit_norm(vt_plan *p, const vt_config *c, vt_val x)
-{
-    const int rows = vt_vit_rows(p, c);
-    const bool some = c->final_norm && rows && vt_dim(p, x, 1) > rows;
-
-    if (some && c->rms)
-        return vt_rmsnorm(p, x, vt_param(p, "norm.weight", 1, &c->width),
-                          c->eps, rows);
-    if (some)
-        return vt_layernorm_rows(p, x, vt_param(p, "norm.weight", 1, &c->width),
-                                 vt_param(p, "norm.bias", 1, &c->width), c->eps,
-                                 rows);
-    if (c->final_norm)
-        x = vt_vit_layernorm(p, x, c, "norm");
-    else if (vt_vit_returns_tokens(c))
-        x = vt_scale(p, x, 1.0f); /* a value has one name: block.i's copy */
-    if (vt_vit_returns_tokens(c)) {
-        vt_name(p, x, "last_hidden_state");
-        vt_keep(p, x);
-        vt_vit_alias(p, x, "norm");
-    } else if (c->final_norm) {
-        vt_name(p, x, "norm");
-    } else {
-        vt_vit_alias(p, x, "norm");
-    }
-    return x;
-}
-
-/* timm's AttentionPoolLatent, SigLIP's and big_vision's MAP head: one learnt
- * query attends to all patches, then x += mlp(ln(x)). */
-static vt_val attention_pool(vt_plan *p, const vt_model *m, vt_val x)
-{
-    const vt_config *c = vt_model_config(m);
-    const int T = vt_dim(p, x, 1), first = c->pool_all ? 0 : c->pool_first;
-    const int D = c->width;
-    vt_val q = vt_param(p, "attn_pool.latent", 3, (int[]){1, 1, D}), h;
-
-    if (vt_plan_settings(p)->backward) /* each picture needs its own gradient */
-        q = vt_slice(p, vt_embed(p, x, &q, 1, VT_NONE, 0), 0, 1);
-    if (first)
-        x = vt_slice(p, x, first, T - first);
-    q = vt_dense(p, q, "attn_pool.q", D, true, VT_ACT_NONE, VT_NONE, VT_NONE);
-    x = vt_dense(p, x, "attn_pool.kv", 2 * D, true, VT_ACT_NONE, VT_NONE,
-                 VT_NONE);
-    x = vt_attention_cross(
-        p, q, x,
-        (vt_attention_args){.heads = c->pool_heads ? c->pool_heads : c->heads,
-                            .bias = VT_NONE});
-    x = vt_dense(p, x, "attn_pool.proj", D, true, VT_ACT_NONE, VT_NONE,
-                 VT_NONE);
-    h = vt_vit_layernorm(p, x, c, "attn_pool.norm");
-    h = vt_dense(p, h, "attn_pool.mlp.fc1", c->pool_mlp, true, c->act, VT_NONE,
-                 VT_NONE);
-    x = vt_dense(p, h, "attn_pool.mlp.fc2", D, true, VT_ACT_NONE, VT_NONE, x);
-    return vt_pool(p, x, VT_POOL_TOKEN, 0);
-}
-
-vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x)
-{
-    const vt_config *c = vt_model_config(m);
-
-    if (c->attn_pool)
-        x = attention_pool(p, m, x);
-    else if (c->pool_max_mean)
-        x = vt_scale(p,
-                     vt_add(p, vt_pool(p, x, VT_POOL_MAX, c->pool_first),
-                            vt_pool(p, x, VT_POOL_MEAN, c->pool_first)),
-                     0.5f);
-    else
-        x = vt_pool(p, x, c->pool, c->pool_first);
-    return c->fc_norm ? vt_vit_layernorm(p, x, c, "fc_norm") : x;
-}
-
-/* The input of masked patch prediction. There is no pool, so fc_norm is applied
- * to the patches directly. */
-static vt_val last_patches(vt_plan *p, const vt_config *c, vt_val x)
-{
-    const int prefix = c->class_token + c->dist_token + c->registers;
-
-    if (c->fc_norm && !c->final_norm)
-        x = vt_vit_layernorm(p, x, c, "fc_norm");
-    return prefix ? vt_slice(p, x, prefix, vt_dim(p, x, 1) - prefix) : x;
-}
-
-void vt_vit_head(vt_plan *p, const vt_model *m, vt_val x,
-                 const vt_build_options *o, vt_outputs *out)
-{
-    const vt_config *c = vt_model_config(m);
-
-    x = vt_vit_norm(p, c, x);
-    if (o->patch_source != VT_NONE) {
-        out->patches = last_patches(p, c, x);
-        return;
-    }
-    x = vt_vit_pool(p, m, x);
-    if (c->pre_logits)
-        x = vt_dense(p, x, "pre_logits.fc", c->pre_logits, true, VT_ACT_TANH,
-                     VT_NONE, VT_NONE);
-    if (!c->projection)
-        vt_name(p, x, "features");
-    out->features = x;
-    if (c->pooler) {
-        x = vt_dense(p, x, "pooler.dense", c->pooler, true, c->pooler_act,
-                     VT_NONE, VT_NONE);
-        vt_name(p, x, "pooler_output");
-        vt_keep(p, x);
-    }
-    if (!c->classes)
-        return;
-    out->logits = vt_dense(p, x, "head", c->classes, c->head_bias, VT_ACT_NONE,
-                           VT_NONE, VT_NONE);
-    vt_name(p, out->logits, "logits");
-}
-
 /* ---- the plain family ---- */
 
 bool vt_vit_match(const vt_json *config, const vt_weights *w)
 {
     static const char *const timm[] = {
         "vit_", "flexivit_", "test_vit", "aimv2", "beit3_", "eva_large_", NULL};
-    static const char *const others[] = {"_sapiens2", NULL};
-    static const char *const hf[] = {"vit", "vit_msn", "vit_mae", "ijepa",
-                                     NULL};
+    static const char *const hf[] = {"vit",   "vit_msn", "vit_mae",
+                                     "ijepa", "dpt",     NULL};
     const char *name = vt_config_timm(config), *type = vt_config_hf(config);
 
     if (!config)
         return strcmp(vt_weights_dialect(w), "npz") == 0 &&
                vt_weight_has(w, "patch_embed.proj.weight");
-    if (vt_name_has(name, others))
-        return false;
     for (int i = 0; timm[i]; i++)
         if (strncmp(name, timm[i], strlen(timm[i])) == 0)
             return true;
@@ -466,6 +364,10 @@ vitcl_status vt_vit_configure(vt_config *c, const vt_json *config,
     VT_TRY(vt_configure(c, config, w, path, msn ? 1e-6f : 1e-12f, VT_ACT_GELU));
     if (c->source == VT_SOURCE_HF && !c->class_token) /* I-JEPA */
         c->pool = VT_POOL_MEAN;
+    if (strcmp(vt_config_hf(config), "dpt") == 0) {
+        c->pos_rule = VT_POS_LINEAR;
+        VT_TRY(vt_check_square(c, path));
+    }
 done:
     return st;
 }

@@ -103,9 +103,20 @@ VT_FAMILY(beit);
 VT_FAMILY(relpos);
 VT_FAMILY(eva02);
 VT_FAMILY(rotary);
+VT_FAMILY(aimv2);
+VT_FAMILY(yolos);
+VT_FAMILY(mobileclip);
 VT_FAMILY(hybrid);
 VT_FAMILY(resnet);
 VT_FAMILY(resnetd);
+
+/* ---- diff.c ---- */
+/* The difference of two attentions of x, without the output projection. */
+vt_val vt_diff_attention(vt_plan *p, const vt_config *c, int i, vt_val x);
+/* Does block i have groups of queries? */
+bool vt_diff_grouped(const vt_config *c, int i);
+/* Its q, k and v, repeated for each query: [B,T,3C]. */
+vt_val vt_diff_groups(vt_plan *p, const vt_config *c, int i, vt_val x);
 
 /* ---- rotary.c ---- */
 /* A ViT whose blocks have rotary positions. */

@@ -47,6 +47,12 @@ vt_val vt_rmsnorm(vt_plan *p, vt_val x, vt_val gamma, float eps, int count);
  * gammas and betas [D]. */
 vt_val vt_qknorm(vt_plan *p, vt_val qkv, int heads, vt_val q_gamma,
                  vt_val q_beta, vt_val k_gamma, vt_val k_beta, float eps);
+/* The same with means of 0 and no betas. */
+vt_val vt_qk_rmsnorm(vt_plan *p, vt_val qkv, int heads, vt_val q_gamma,
+                     vt_val k_gamma, float eps);
+/* Such a norm of each head's D of x[B,T,C]; gamma[D]. */
+vt_val vt_head_rmsnorm(vt_plan *p, vt_val x, int heads, vt_val gamma,
+                       float eps);
 /* qkv[B,T,3C]: rotates pairs of q and k of the tokens from `skip` on: adjacent
  * elements, or with `halves` those half a head apart. table[T-skip,2,D] or, for
  * each head, [H,T-skip,2,D]: sin and cos of each element's angle. */

@@ -38,7 +38,8 @@
 #define ATTN "blocks.#.attn."
 
 /* timm's own, with the spellings of older timm and of the original files of
- * DINOv2, DeiT-3, BEiT and EVA-02 (timm: each checkpoint_filter_fn). */
+ * DINOv2, DeiT-3, BEiT and EVA-02 (timm: each checkpoint_filter_fn), and HF's
+ * of TIPSv2 (c_fc, c_proj). */
 static const vt_row timm_rows[] = {
     WITH("patch_embed.proj.weight", "patch_embed.proj.weight",
          .layout = VT_PATCH),
@@ -66,6 +67,9 @@ static const vt_row timm_rows[] = {
     WITH("blocks.#.mlp.w1.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 0),
     WITH("blocks.#.mlp.w2.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
     AS("blocks.#.mlp.w3.%", "blocks.#.mlp.fc2.%"),
+    AS("blocks.#.mlp.c_fc.%", "blocks.#.mlp.fc1.%"),
+    AS("blocks.#.mlp.c_proj.%", "blocks.#.mlp.fc2.%"),
+    AS("patch_embed.backbone.2.conv.%", "patch_embed.proj.%"),
     AS("blocks.#.mlp.ffn_ln.%", "blocks.#.mlp.norm.%"),
     WITH("visual.head.proj.%", "head.%", .whole = true),
     DROP("mask_token"),
@@ -94,7 +98,7 @@ static const vt_row timm_rows[] = {
 #define BLOCK "stages.#.blocks.#."
 
 /* HF transformers: models/{vit,deit,dinov2,dinov2_with_registers,beit,vit_msn,
- * vit_hybrid,clip,siglip}. */
+ * vit_hybrid,clip,siglip,metaclip_2,chinese_clip,altclip,dpt,yolos}. */
 static const vt_row hf_rows[] = {
     WITH("embeddings.cls_token", "cls_token", .types = LAYERED),
     WITH("embeddings.distillation_token", "dist_token", .types = VT_HF_DEIT),
@@ -178,6 +182,16 @@ static const vt_row hf_rows[] = {
     WITH("head.layernorm.%", "attn_pool.norm.%", .types = VT_HF_SIGLIP),
     WITH("head.mlp.fc1.%", "attn_pool.mlp.fc1.%", .types = VT_HF_SIGLIP),
     WITH("head.mlp.fc2.%", "attn_pool.mlp.fc2.%", .types = VT_HF_SIGLIP),
+    /* altclip's, as transformers 5 saves them */
+    AS(LAYER "layer_norm1.%", "blocks.#.norm1.%"),
+    AS(LAYER "layer_norm2.%", "blocks.#.norm2.%"),
+    WITH(LAYER "self_attn.q_proj.%", ATTN "qkv.%", Q),
+    WITH(LAYER "self_attn.k_proj.%", ATTN "qkv.%", K),
+    WITH(LAYER "self_attn.v_proj.%", ATTN "qkv.%", V),
+    AS(LAYER "self_attn.out_proj.%", ATTN "proj.%"),
+    /* yolos: more tokens, and positions behind each block */
+    AS("embeddings.detection_tokens", "reg_token"),
+    AS("encoder.mid_position_embeddings", "mid_pos_embed"),
     /* vit, deit, beit and dinov2 as transformers 5 names them in memory; it
      * saves them under the names above */
     AS(NEW "attention.o_proj.%", ATTN "proj.%"),
@@ -209,6 +223,12 @@ static const vt_row hf_rows[] = {
     DROP("encoder.relative_position_bias.relative_position_index"),
     DROP("lm_head.*"),
     DROP("decoder.*"),
+    DROP("neck.*"), /* dpt's, for depth and segments */
+    DROP("head.head.*"),
+    DROP("head.projection.*"),
+    DROP("auxiliary_head.*"),
+    DROP("class_labels_classifier.*"), /* yolos' */
+    DROP("bbox_predictor.*"),
     DROP("text_model.*"),
     DROP("text_projection.*"),
     DROP("logit_scale"),
@@ -243,6 +263,34 @@ static const vt_row dinov3_gated_rows[] = {
     WITH("layer.#.mlp.gate_proj.%", "blocks.#.mlp.fc1.%", .parts = 2,
          .part = 0),
     WITH("layer.#.mlp.up_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
+    {.from = NULL},
+};
+
+/* HF transformers: models/aimv2. */
+static const vt_row aimv2_rows[] = {
+    AS("embeddings.patch_embed.%", "patch_embed.proj.%"),
+    AS("embeddings.rms_norm.weight", "patch_embed.norm.weight"),
+    WITH("embeddings.position_embedding.weight", "pos_embed",
+         .layout = VT_TABLE),
+    AS(LAYERS "rms_norm1.weight", "blocks.#.norm1.weight"),
+    AS(LAYERS "rms_norm2.weight", "blocks.#.norm2.weight"),
+    WITH(LAYERS "attention.q_proj.%", ATTN "qkv.%", Q),
+    WITH(LAYERS "attention.k_proj.%", ATTN "qkv.%", K),
+    WITH(LAYERS "attention.v_proj.%", ATTN "qkv.%", V),
+    AS(LAYERS "attention.out_proj.%", ATTN "proj.%"),
+    WITH(LAYERS "ffn.gate_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 0),
+    WITH(LAYERS "ffn.up_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
+    AS(LAYERS "ffn.down_proj.%", "blocks.#.mlp.fc2.%"),
+    AS("rms_norm.weight", "norm.weight"),
+    AS("head.cls_token", "attn_pool.latent"),
+    WITH("head.k_proj.%", "attn_pool.kv.%", .parts = 2, .part = 0),
+    WITH("head.v_proj.%", "attn_pool.kv.%", .parts = 2, .part = 1),
+    AS("head.output_proj.%", "attn_pool.proj.%"),
+    AS("visual_projection.weight", "head.weight"),
+    DROP("embeddings.position_ids"),
+    DROP("text_model.*"),
+    DROP("text_projection.*"),
+    DROP("logit_scale"),
     {.from = NULL},
 };
 
@@ -341,17 +389,22 @@ static const char *const hf_prefixes[] = {"vit.",    "deit.",
                                           "dinov2.", "dinov2_with_registers.",
                                           "beit.",   "vision_model.",
                                           "ijepa.",  "data2vec_vision.",
-                                          "",        NULL};
+                                          "dpt.",    "",
+                                          NULL};
+static const char *const aimv2_marks[] = {"embeddings.patch_embed.weight",
+                                          NULL};
+static const char *const aimv2_prefixes[] = {"vision_model.", "", NULL};
 static const char *const dinov3_marks[] = {"embeddings.patch_embeddings.weight",
                                            NULL};
 static const char *const dinov3_gated_marks[] = {"layer.0.mlp.gate_proj.weight",
                                                  NULL};
 static const char *const dinov3_prefixes[] = {"", NULL};
-/* the second: ResNets; the third: NaFlex */
-static const char *const timm_marks[] = {"patch_embed.proj.weight",
-                                         "stages.0.blocks.0.conv2.weight",
-                                         "embeds.proj.weight", NULL};
-static const char *const timm_prefixes[] = {"visual.trunk.", "", NULL};
+/* the second: ResNets; the third: MobileCLIP's stem; the fourth: NaFlex */
+static const char *const timm_marks[] = {
+    "patch_embed.proj.weight", "stages.0.blocks.0.conv2.weight",
+    "patch_embed.backbone.2.conv.weight", "embeds.proj.weight", NULL};
+static const char *const timm_prefixes[] = {"visual.trunk.", "vision_encoder.",
+                                            "", NULL};
 
 const vt_dialect vt_dialects[] = {
     {"npz", npz_marks, npz_prefixes, true, npz_rows},
@@ -359,6 +412,7 @@ const vt_dialect vt_dialects[] = {
     {"dinov3 gated", dinov3_gated_marks, dinov3_prefixes, false,
      dinov3_gated_rows},
     {"dinov3", dinov3_marks, dinov3_prefixes, false, dinov3_rows},
+    {"aimv2", aimv2_marks, aimv2_prefixes, false, aimv2_rows},
     {"hf", hf_marks, hf_prefixes, false, hf_rows},
     {"timm", timm_marks, timm_prefixes, true, timm_rows},
     {NULL, NULL, NULL, false, NULL},

@@ -32,7 +32,7 @@ static void ref_of_qknorm(double *out, const double *const *in,
     const int *d = c->in[0].dim;
 
     ref_qknorm(out, in[0], in + 1, d[0] * d[1], c->arg[0], d[2] / 3 / c->arg[0],
-               1e-5);
+               1e-5, 3, 0);
 }
 
 Test(halves_more, qknorm)

@@ -6,8 +6,14 @@
 
 #include <criterion/criterion.h>
 
+enum { RMS = 1, ONE }; /* of q and k; of a single part */
+
 static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
 {
+    if (c->arg[1] == ONE)
+        return vt_head_rmsnorm(p, in[0], c->arg[0], in[1], 1e-5f);
+    if (c->arg[1] == RMS)
+        return vt_qk_rmsnorm(p, in[0], c->arg[0], in[1], in[3], 1e-5f);
     return vt_qknorm(p, in[0], c->arg[0], in[1], in[2], in[3], in[4], 1e-5f);
 }
 
@@ -15,8 +21,10 @@ static void ref(double *out, const double *const *in, const vt_case *c)
 {
     const int *d = c->in[0].dim;
 
-    ref_qknorm(out, in[0], in + 1, d[0] * d[1], c->arg[0], d[2] / 3 / c->arg[0],
-               1e-5);
+    const int parts = c->arg[1] == ONE ? 1 : 3;
+
+    ref_qknorm(out, in[0], in + 1, d[0] * d[1], c->arg[0],
+               d[2] / parts / c->arg[0], 1e-5, parts, c->arg[1] != 0);
 }
 
 #define W(D)                                                                   \
@@ -43,6 +51,16 @@ Test(qknorm, all)
         {.name = "2x65, 3 heads of 64",
          .in = {{.rank = 3, .dim = {2, 65, 576}}, W(64), W(64), W(64), W(64)},
          .arg = {3}},
+        {.name = "rms 2x3, 2 heads of 5",
+         .in = {{.rank = 3, .dim = {2, 3, 30}},
+                W(5),
+                {.none = true},
+                W(5),
+                {.none = true}},
+         .arg = {2, RMS}},
+        {.name = "one part, 2x5, 3 heads of 7",
+         .in = {{.rank = 3, .dim = {2, 5, 21}}, W(7)},
+         .arg = {3, ONE}},
         {0}};
 
     vt_check_ops(cases, build, ref);

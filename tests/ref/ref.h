@@ -23,7 +23,7 @@ void ref_layernorm(double *out, const double *x, const double *gamma,
                    const double *beta, int B, int T, int C, int count,
                    double eps, int rms);
 void ref_qknorm(double *out, const double *qkv, const double *const *weights,
-                int N, int H, int D, double eps);
+                int N, int H, int D, double eps, int parts, int rms);
 void ref_rope(double *out, const double *qkv, const double *table, int B, int T,
               int H, int D, int skip, int halves, int each);
 void ref_relpos(double *out, const double *table, const int *index, int H,

@@ -1,0 +1,158 @@
+/*
+ * aimv2.c - AIMv2's vision tower (Fini et al. 2024, arXiv:2411.14402), with
+ * HF's names; timm's files of it are plain ViTs (vit.c).
+ *
+ * Easy to get wrong:
+ *   - RMS norm everywhere, also on the projected patches, before the positions
+ *   - no class token; the head's learnt query is not projected, and there is no
+ *     MLP behind it. "lit" models have this head, the others pool by the mean
+ *   - "native" models have sines of a patch's column, then of its row, in place
+ *     of learnt positions
+ *   - transformers does not resize learnt positions; here that is done as in
+ *     timm
+ */
+#include "base/memory.h"
+#include "models/config.h"
+#include "models/vit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool vt_aimv2_match(const vt_json *config, const vt_weights *w)
+{
+    (void)w;
+    return vt_config_one_of("aimv2|aimv2_vision_model", vt_config_hf(config));
+}
+
+static vitcl_status read_eps(vt_config *c, const vt_json *v, const char *path)
+{
+    const vt_json *written = vt_json_get(v, "rms_norm_eps");
+    vitcl_status st = VITCL_OK;
+    double eps = 1e-5;
+
+    if (!vt_json_is_null(written))
+        st = vt_json_within(&eps, written, "rms_norm_eps", 1e-12, 1, path);
+    c->eps = (float)eps;
+    return st;
+}
+
+vitcl_status vt_aimv2_configure(vt_config *c, const vt_json *config,
+                                const vt_weights *w, const char *path)
+{
+    const vt_json *v = vt_config_vision(config);
+    vitcl_status st = VITCL_OK;
+    bool head = true, native = false, bias = false;
+
+    vt_json_bool(&native, vt_json_get(v, "is_native"));
+    vt_json_bool(&head, vt_json_get(v, "use_head"));
+    vt_json_bool(&bias, vt_json_get(v, "mlp_bias"));
+    c->pos_optional = native;
+    VT_TRY(vt_configure_hf(c, config, w, path, 1e-5f, VT_ACT_SILU));
+    if (!vt_json_get(v, "num_hidden_layers"))
+        c->depth = 24; /* the defaults of this class */
+    if (!vt_json_get(v, "num_attention_heads"))
+        c->heads = 8;
+    VT_TRY(read_eps(c, v, path));
+    if (c->act != VT_ACT_SILU || !c->swiglu)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: AIMv2 is supported with a gated MLP of silu only",
+                       path));
+    if (bias != c->fc_bias)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: the config's mlp_bias does not belong to these "
+                       "weights",
+                       path));
+    if (native && c->width % 4)
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: sines of positions need a width that is a multiple "
+                       "of 4, not %d",
+                       path, c->width));
+    c->rms = c->embed_norm = true;
+    c->pos_rule = VT_POS_TIMM;
+    c->attn_pool = head;
+    if (!head)
+        c->pool = VT_POOL_MEAN;
+    c->projection = c->classes;
+    c->classes = 0;
+done:
+    return st;
+}
+
+/* Sines and cosines of a patch's column, then of its row. */
+static vt_val sines(vt_plan *p, int gh, int gw, int width)
+{
+    const size_t bands = (size_t)width / 4;
+    vitcl_status st = VITCL_OK;
+    vt_val out = VT_NONE;
+    float *table = NULL;
+
+    VT_TRY(VT_NEW(&table, (size_t)gh * (size_t)gw * (size_t)width));
+    for (int t = 0; t < gh * gw; t++) {
+        const int at[2] = {t % gw, t / gw};
+        float *row = table + (size_t)t * (size_t)width;
+
+        for (size_t k = 0; k < 2; k++)
+            for (size_t i = 0; i < bands; i++) {
+                const double angle =
+                    at[k] / pow(10000, (double)i / (double)bands);
+
+                row[2 * k * bands + i] = (float)sin(angle);
+                row[(2 * k + 1) * bands + i] = (float)cos(angle);
+            }
+    }
+    out = vt_const(p, "sines", 2, (int[]){gh * gw, width}, table);
+done:
+    free(table);
+    return st == VITCL_OK ? out : vt_plan_fail(p, st);
+}
+
+/* [B,N,D] -> [B,D]: the learnt query's attention. */
+static vt_val pool(vt_plan *p, const vt_config *c, vt_val x)
+{
+    const int D = c->width;
+    vt_val q = vt_param(p, "attn_pool.latent", 3, (int[]){1, 1, D});
+
+    if (vt_plan_settings(p)->backward) /* each picture needs its own gradient */
+        q = vt_slice(p, vt_embed(p, x, &q, 1, VT_NONE, 0), 0, 1);
+    x = vt_dense(p, x, "attn_pool.kv", 2 * D, c->qkv_bias, VT_ACT_NONE, VT_NONE,
+                 VT_NONE);
+    x = vt_attention_cross(
+        p, q, x, (vt_attention_args){.heads = c->heads, .bias = VT_NONE});
+    x = vt_dense(p, x, "attn_pool.proj", D, true, VT_ACT_NONE, VT_NONE,
+                 VT_NONE);
+    return vt_pool(p, x, VT_POOL_TOKEN, 0);
+}
+
+void vt_aimv2_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                    const vt_build_options *o, vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+    const vt_block_extra e = vt_vit_grid(p, m, pixels);
+    vt_val x = vt_vit_patches(p, m, pixels);
+
+    if (c->pos_embed) {
+        x = vt_vit_embed(p, m, x, e.gh, e.gw, o);
+    } else {
+        x = vt_vit_layernorm(p, x, c, "patch_embed.norm");
+        x = vt_add_rows(p, x, sines(p, e.gh, e.gw, c->width));
+        vt_name(p, x, "embed");
+    }
+    x = vt_vit_norm(p, c, vt_vit_blocks(p, c, x, e, o));
+    if (o->patch_source != VT_NONE) {
+        out->patches = x;
+        return;
+    }
+    if (c->attn_pool) {
+        x = pool(p, c, x);
+        vt_name(p, x, "pooler_output");
+        vt_keep(p, x);
+    } else {
+        x = vt_pool(p, x, VT_POOL_MEAN, 0);
+    }
+    out->features = x;
+    if (!c->projection)
+        return;
+    out->features = vt_dense(p, x, "head", c->projection, false, VT_ACT_NONE,
+                             VT_NONE, VT_NONE);
+    vt_name(p, out->features, "image_embeds");
+}

@@ -1,0 +1,74 @@
+/*
+ * yolos.c - the backbone of YOLOS (Fang et al. 2021, arXiv:2106.00666), with
+ * HF's names: a ViT with detection tokens. The layers that make boxes of them
+ * are not read.
+ *
+ * Easy to get wrong:
+ *   - in the file the detection tokens and their positions come behind the
+ *     patches. Here they are behind the class token, as registers are: the
+ *     order of tokens changes nothing else
+ *   - large models add positions behind each block but the last, too
+ *   - both tables are resized to any picture; the trained one is not square
+ */
+#include "base/memory.h"
+#include "models/config.h"
+#include "models/vit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool vt_yolos_match(const vt_json *config, const vt_weights *w)
+{
+    (void)w;
+    return strcmp(vt_config_hf(config), "yolos") == 0;
+}
+
+vitcl_status vt_yolos_configure(vt_config *c, const vt_json *config,
+                                const vt_weights *w, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    bool mid = true;
+
+    VT_TRY(vt_configure_hf(c, config, w, path, 1e-12f, VT_ACT_GELU));
+    if (!vt_json_get(config, "image_size")) /* the default of this class */
+        c->height = 512, c->width_px = 864;
+    c->tokens_last = true;
+    if (c->pos_prefix != 1 + c->registers)
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: the positions are not of %d detection tokens", path,
+                       c->registers));
+    vt_json_bool(&mid, vt_json_get(config, "use_mid_position_embeddings"));
+    if (mid && c->depth > 1)
+        c->pos_injection = VT_AT_BETWEEN;
+done:
+    return st;
+}
+
+/* x plus the positions behind block i. */
+static vt_val between(vt_plan *p, const vt_config *c, int i, vt_val x,
+                      const vt_block_extra *e)
+{
+    char name[48];
+
+    snprintf(name, sizeof name, "mid_pos_embed.%d@%dx%d", i, e->gh, e->gw);
+    return vt_add_rows(
+        p, x,
+        vt_param(p, name, 2,
+                 (int[]){1 + c->registers + e->gh * e->gw, c->width}));
+}
+
+void vt_yolos_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                    const vt_build_options *o, vt_outputs *out)
+{
+    const vt_config *c = vt_model_config(m);
+    vt_block_extra e = vt_vit_grid(p, m, pixels);
+    vt_val x = vt_vit_embed(p, m, vt_vit_patches(p, m, pixels), e.gh, e.gw, o);
+
+    for (int i = 0; i < c->depth; i++) {
+        e.rows = vt_vit_block_rows(p, c, i);
+        x = vt_vit_block(p, c, i, x, e, o);
+        if (c->pos_injection == VT_AT_BETWEEN && i + 1 < c->depth)
+            x = between(p, c, i, x, &e);
+    }
+    vt_vit_head(p, m, x, o, out);
+}
