@@ -41,7 +41,8 @@ WORDS, TEXTS = 999, 4
 def shallow(create):
     """timm's create_model with two blocks, or two a stage."""
     def make(name, **args):
-        for depth in ({"depth": 2}, {"depth": 2, "num_kv_heads": None}, {"depths": (1, 1, 1, 1)},
+        fives = ({"depths": (1,) * 5},) if name.endswith(("mci3", "mci4")) else ()
+        for depth in (*fives, {"depth": 2}, {"depth": 2, "num_kv_heads": None}, {"depths": (1, 1, 1, 1)},
                       {"depths": (2, 2, 2, 2)}, {"layers": (1, 1, 1, 1)}, {}):
             try:
                 return create(name, **args, **depth)

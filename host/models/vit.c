@@ -11,14 +11,13 @@
  *   - epsilon: 1e-6 in timm and Flax, 1e-12 in most HF files
  *   - GELU is exact everywhere except in Flax, which trained with tanh
  *   - with mean pooling the norm usually comes after the pool (fc_norm)
- *   - the position table may have no row for the class token
- *     (no_embed_class), or may have rows for registers
+ *   - the position table may have no row for the class token, or some for
+ *     registers
  *   - HF's pooler is not used for classification
  *   - I-JEPA has no class token: its classifier reads the mean. MAE's encoder
  *     sees all patches here; only its pre-training masks them
  *   - the paper also compares 2-D and relative positions, and positions before
- *     each block (appendix D.4). No published model has them, so their names
- *     are vitcl's own
+ *     each block (appendix D.4). No model has them: the names are vitcl's
  *   - .npz: pre_logits is a tanh layer of the original ImageNet-21k files;
  *     timm drops it from its own old files
  *
@@ -378,6 +377,7 @@ static vt_val attention_pool(vt_plan *p, const vt_model *m, vt_val x)
 vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x)
 {
     const vt_config *c = vt_model_config(m);
+    const char *norm = c->norm_last ? "norm" : "fc_norm";
 
     if (c->attn_pool)
         x = attention_pool(p, m, x);
@@ -388,7 +388,7 @@ vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x)
                      0.5f);
     else
         x = vt_pool(p, x, c->pool, c->pool_first);
-    return c->fc_norm ? vt_vit_layernorm(p, x, c, "fc_norm") : x;
+    return c->fc_norm ? vt_vit_layernorm(p, x, c, norm) : x;
 }
 
 /* The input of masked patch prediction. There is no pool, so fc_norm is applied
