@@ -62,6 +62,8 @@ def cut(config):
         vision["layers"] = 2
     vision.pop("timm_model_pretrained", None)
     if text.get("hf_model_name"):
+        made.pop("multimodal_cfg", None)
+        vision.pop("output_tokens", None)
         made["text_cfg"] = dict(width=64, heads=2, layers=1, vocab_size=WORDS)
         written = json.loads(json.dumps(made))
         written["text_cfg"] = text

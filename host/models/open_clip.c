@@ -36,7 +36,7 @@ typedef struct part_key {
         {"scale_attn_inner", "false"}, {"scale_attn", "false"},                \
         {"scale_fc", "false"},                                                 \
     {                                                                          \
-        "output_tokens", "false"                                               \
+        "output_tokens", NULL /* beside the vector */                          \
     }
 
 static const part_key text_keys[] = {
