@@ -123,6 +123,7 @@ OPEN_CLIP = {
                       text_cfg=dict(no_causal_mask=True, proj_bias=True, pool_type="last", norm_kwargs=dict(eps=1e-6)), custom_text=True, init_logit_bias=-10),
     "oc_eva": dict(vision_cfg=dict(timm_model_name="eva02_base_patch16_clip_224", timm_pool="token", timm_proj=None), text_cfg={}, custom_text=True),
     "oc_trunk": dict(vision_cfg=dict(timm_model_name="vit_base_patch16_224", timm_pool="", timm_proj="linear"), text_cfg={}, custom_text=True),
+    "oc_mean": dict(vision_cfg=dict(no_ln_pre=True, pool_type="avg", final_ln_after_pool=True), text_cfg=dict(no_causal_mask=True, pool_type="last")),
 }
 
 
@@ -227,9 +228,32 @@ def words(name, i):
     print(f"{name:24} {sum(os.path.getsize(os.path.join(d, f)) for f in os.listdir(d)):6} bytes")
 
 
-names = ["hf_clip", "hf_clip_end", "hf_clip_bare", "hf_siglip", *OPEN_CLIP, "hf_words", "hf_clip_long", "hf_metaclip_2"]
+def siglip2(name, i):
+    """SigLIP's towers with a vocabulary like Gemma's, as SigLIP 2 of fixed size has."""
+    import transformers as tf
+
+    d = folder(name)
+    text = json.load(open(os.path.join(OUT, "gemma", "tokenizer.json")))
+    text["truncation"] = {"direction": "Right", "max_length": T, "strategy": "LongestFirst", "stride": 0}
+    text["padding"] = {"strategy": {"Fixed": T}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "<pad>"}
+    json.dump(text, open(os.path.join(d, "tokenizer.json"), "w"), ensure_ascii=False)
+    json.dump({"add_bos_token": False, "add_eos_token": True, "bos_token": "<bos>", "eos_token": "<eos>", "pad_token": "<pad>", "unk_token": "<unk>",
+               "model_max_length": T, "padding_side": "right", "tokenizer_class": "GemmaTokenizer"}, open(os.path.join(d, "tokenizer_config.json"), "w"))
+    t = tf.AutoTokenizer.from_pretrained(d)
+    both = dict(hidden_size=D, num_hidden_layers=L, num_attention_heads=H, intermediate_size=3 * D)
+    m = refill(tf.SiglipModel(tf.SiglipConfig(text_config=dict(**both, vocab_size=len(t), max_position_embeddings=T, projection_size=D, bos_token_id=2, eos_token_id=1),
+                                              vision_config=dict(**both, image_size=S, patch_size=P))), i)
+    lines = TEXTS + [x.lower() for x in TEXTS]
+    ids = t(lines, padding="max_length", truncation=True, max_length=T, return_tensors="pt")["input_ids"]
+    m.save_pretrained(d)
+    halve(os.path.join(d, "model.safetensors"))
+    v = m.get_text_features(input_ids=ids)
+    expect(name, ids, None, getattr(v, "pooler_output", v), None, None)
+
+
+names = ["hf_clip", "hf_clip_end", "hf_clip_bare", "hf_siglip", *list(OPEN_CLIP)[:5], "hf_words", "hf_clip_long", *list(OPEN_CLIP)[5:], "hf_siglip2", "hf_metaclip_2"]
 tiny_timm()
 for i, name in enumerate(names):
     if len(sys.argv) > 2 and name not in sys.argv[2:]:
         continue
-    (words if name == "hf_words" else hf if name.startswith("hf_") else open_clip)(name, i)
+    (siglip2 if name == "hf_siglip2" else words if name == "hf_words" else hf if name.startswith("hf_") else open_clip)(name, i)

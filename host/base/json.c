@@ -13,17 +13,13 @@
 #include "base/json_scan.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/order.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
 
 #define EXACT (1 << 16) /* in cJSON's type: written as an integer */
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 static vitcl_status check_keys(const cJSON *object, const char *name)
 {
@@ -34,7 +30,7 @@ static vitcl_status check_keys(const cJSON *object, const char *name)
     VT_TRY(VT_NEW(&keys, vt_json_count((const vt_json *)object)));
     for (const cJSON *m = object->child; m; m = m->next)
         keys[n++] = m->string;
-    qsort(keys, n, sizeof *keys, by_text);
+    qsort(keys, n, sizeof *keys, vt_by_text);
     for (size_t i = 1; i < n; i++)
         if (strcmp(keys[i - 1], keys[i]) == 0) {
             st = vt_fail(VITCL_ECORRUPT, "%s: duplicate key \"%s\"", name,

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <string.h>
@@ -232,11 +233,6 @@ static const char *name_at(const void *of, uint32_t index)
     return ((const char *const *)of)[index];
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The names in the file, sorted and without duplicates. */
 static uint32_t names_of(const char **out, const vt_labels *l)
 {
@@ -245,7 +241,7 @@ static uint32_t names_of(const char **out, const vt_labels *l)
     for (size_t i = 0; i < l->count; i++)
         if (l->entry[i].name)
             out[n++] = l->entry[i].name;
-    qsort((void *)out, n, sizeof *out, by_text);
+    qsort((void *)out, n, sizeof *out, vt_by_text);
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || strcmp(out[i], out[kept - 1]) != 0)
             out[kept++] = out[i];
@@ -270,7 +266,7 @@ vitcl_status vt_labels_resolve(uint32_t **out, const vt_labels *l,
         const label *e = &l->entry[i];
 
         if (e->name) {
-            at = bsearch(&e->name, (void *)name, n, sizeof *name, by_text);
+            at = bsearch(&e->name, (void *)name, n, sizeof *name, vt_by_text);
             wanted[i] = found[at - name];
             continue;
         }

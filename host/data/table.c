@@ -7,6 +7,7 @@
  */
 #include "base/csv.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "data/dataset_private.h"
 #include "walk/seen.h"
 
@@ -145,11 +146,6 @@ done:
 
 /* ---- classes ---- */
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static vitcl_status add_classes(vt_dataset *d, const table *t)
 {
     const char **label = NULL;
@@ -158,7 +154,7 @@ static vitcl_status add_classes(vt_dataset *d, const table *t)
     VT_TRY(vt_new(&label, t->count + 1, sizeof *label));
     for (size_t i = 0; i < t->count; i++)
         label[i] = t->row[i].label;
-    qsort((void *)label, t->count, sizeof *label, by_text);
+    qsort((void *)label, t->count, sizeof *label, vt_by_text);
     for (size_t i = 0; i < t->count; i++)
         if (i == 0 || strcmp(label[i], label[i - 1]) != 0)
             VT_TRY(vt_dataset_add_class(d, label[i]));
@@ -170,7 +166,7 @@ done:
 static uint32_t class_of(const vt_dataset *d, const char *label)
 {
     char *const *found =
-        bsearch(&label, d->name, d->classes, sizeof *d->name, by_text);
+        bsearch(&label, d->name, d->classes, sizeof *d->name, vt_by_text);
 
     return (uint32_t)(found - d->name);
 }

@@ -42,6 +42,8 @@ vitcl_status vt_clip_configure(vt_config *c, const vt_json *config,
     if (st != VITCL_OK)
         return st;
     c->pre_norm = true;
+    vt_json_bool(&c->pre_norm,
+                 vt_json_get(vt_json_get(config, "model_args"), "pre_norm"));
     c->patch_bias = vt_weight_has(w, "patch_embed.proj.bias");
     if (c->source == VT_SOURCE_HF) {
         if (strstr(c->name, "WithProjection") && !c->classes)

@@ -64,6 +64,7 @@ static vt_val attention_pool(vt_plan *p, const vt_model *m, vt_val x)
 vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x)
 {
     const vt_config *c = vt_model_config(m);
+    const char *norm = c->norm_last ? "norm" : "fc_norm";
 
     if (c->attn_pool)
         x = attention_pool(p, m, x);
@@ -74,7 +75,7 @@ vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x)
                      0.5f);
     else
         x = vt_pool(p, x, c->pool, c->pool_first);
-    return c->fc_norm ? vt_vit_layernorm(p, x, c, "fc_norm") : x;
+    return c->fc_norm ? vt_vit_layernorm(p, x, c, norm) : x;
 }
 
 /* The input of masked patch prediction. There is no pool, so fc_norm is applied

@@ -128,6 +128,7 @@ typedef struct vt_config {
     vt_pool_kind pool;
     int pool_first;
     bool pool_max_mean; /* timm's "avgmax": (max + mean) / 2 */
+    bool norm_last;     /* fc_norm has the name of the final norm */
     int projection;     /* CLIP: width of the embedding; no classes */
     int stem_stages, stem_layers[4], stem_width[5]; /* hybrid or ResNet */
     bool stem_only;   /* a stem without stages: conv, norm, pool */

@@ -278,6 +278,9 @@ static void project(vt_model *m)
     c->projection = c->classes;
     c->classes = 0;
     c->head_bias = vt_weight_has(m->weights, "head.bias");
+    vt_json_bool(&c->norm_last, vt_json_get(m->json, "norm_last"));
+    if (c->norm_last)
+        c->fc_norm = true, c->final_norm = false;
 }
 
 /* open_clip's own config, where there is no other. */

@@ -36,7 +36,7 @@ typedef struct part_key {
         {"scale_attn_inner", "false"}, {"scale_attn", "false"},                \
         {"scale_fc", "false"},                                                 \
     {                                                                          \
-        "output_tokens", "false"                                               \
+        "output_tokens", NULL /* beside the vector */                          \
     }
 
 static const part_key text_keys[] = {
@@ -80,10 +80,10 @@ static const part_key picture_keys[] = {
     {"attentional_pool", "false"},
     {"attn_pooler_queries", NULL},
     {"attn_pooler_heads", NULL},
-    {"no_ln_pre", NULL}, /* seen in the tensors */
+    {"no_ln_pre", "true|false"},
     {"pos_embed_type", "\"learnable\"|\"sin_cos_2d\""},
-    {"final_ln_after_pool", NULL}, /* equal for one token */
-    {"pool_type", "\"tok\""},
+    {"final_ln_after_pool", "true|false"},
+    {"pool_type", "\"tok\"|\"avg\""},
     {"act_kwargs", "null|{}"},
     {"norm_kwargs", "null|{}"},
     BLOCKS,
@@ -250,6 +250,7 @@ done:
 
 typedef struct picture {
     int height, width, patch_h, patch_w, layers, dim, heads, classes;
+    bool mean, norm_last, no_pre_norm;
     const char *trunk, *pool, *mode, *filter;
 } picture;
 
@@ -285,6 +286,10 @@ static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
         vt_config_number(&x->layers, v, "layers", VT_MOST_DEPTH, &bad);
         vt_config_number(&x->dim, v, "width", VT_MOST_WIDTH, &bad);
         vt_config_number(&head, v, "head_width", VT_MOST_WIDTH, &bad);
+        vt_json_bool(&x->no_pre_norm, vt_json_get(v, "no_ln_pre"));
+        x->mean = strcmp(vt_config_text(v, "pool_type"), "avg") == 0;
+        if (x->mean) /* of one token there is no difference */
+            vt_json_bool(&x->norm_last, vt_json_get(v, "final_ln_after_pool"));
         x->heads = x->dim / head;
         if (x->heads < 1)
             bad = "head_width";
@@ -367,11 +372,14 @@ vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
         fprintf(text.f,
                 "\"vit_open_clip_%d\",\"model_args\":{\"img_size\":[%d,%d],"
                 "\"patch_size\":[%d,%d],\"embed_dim\":%d,\"depth\":%d,"
-                "\"num_heads\":%d,\"act_layer\":\"%s\"",
+                "\"num_heads\":%d,\"act_layer\":\"%s\",\"global_pool\":\"%s\","
+                "\"pre_norm\":%s",
                 x.height, x.height, x.width, x.patch_h, x.patch_w, x.dim,
-                x.layers, x.heads, quick ? "quick_gelu" : "gelu");
+                x.layers, x.heads, quick ? "quick_gelu" : "gelu",
+                x.mean ? "avg" : "token", x.no_pre_norm ? "false" : "true");
     }
-    fprintf(text.f, "},\"num_classes\":%d,\"open_clip\":true,", x.classes);
+    fprintf(text.f, "},\"num_classes\":%d,\"open_clip\":true,\"norm_last\":%s,",
+            x.classes, x.norm_last ? "true" : "false");
     print_pixels(text.f, vt_json_get(config, "preprocess_cfg"), &x);
     VT_TRY(vt_text_take(&json, &text));
     VT_TRY(vt_json_parse(out, json, strlen(json), 32, name));

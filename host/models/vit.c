@@ -12,15 +12,14 @@
  *   - epsilon: 1e-6 in timm and Flax, 1e-12 in most HF files
  *   - GELU is exact everywhere except in Flax, which trained with tanh
  *   - with mean pooling the norm usually comes after the pool (fc_norm)
- *   - the position table may have no row for the class token
- *     (no_embed_class), or may have rows for registers
+ *   - the position table may have no row for the class token, or some for
+ *     registers
  *   - HF's pooler is not used for classification
  *   - I-JEPA has no class token: its classifier reads the mean. MAE's encoder
  *     sees all patches here; only its pre-training masks them
  *   - DPT resizes its positions bilinearly
  *   - the paper also compares 2-D and relative positions, and positions before
- *     each block (appendix D.4). No published model has them, so their names
- *     are vitcl's own
+ *     each block (appendix D.4). No model has them: the names are vitcl's
  *   - .npz: pre_logits is a tanh layer of the original ImageNet-21k files;
  *     timm drops it from its own old files
  *

@@ -1,6 +1,7 @@
 /*
  * evict.c - limits the size of the folder of built programs (cache.c), verdicts
- * (host/units/verdicts.c) and labels' vectors (host/cli/texts/kept.c).
+ * (host/units/verdicts.c), labels' vectors (host/cli/texts/kept.c) and
+ * vocabularies (host/text/kept.c).
  *
  * Files not used for three months are removed, then the least recently used
  * until the rest is within the limit; vt_cache_load() and kept_load() set their
@@ -40,7 +41,7 @@ static int by_use(const void *a, const void *b)
 static bool is_ours(const char *name, bool *temporary)
 {
     static const char *const ends[] = {".bin", ".choice", ".pictures",
-                                       ".labels"};
+                                       ".labels", ".words"};
 
     if (strspn(name, "0123456789abcdef") != 64)
         return false;

@@ -334,7 +334,7 @@ vitcl_status vt_bpe_finish(vt_bpe *b, const char *name)
     vitcl_status st = VITCL_OK;
     size_t slots = 64;
 
-    while (slots < b->count * 2)
+    while (slots < b->count / 4 * 7)
         slots *= 2;
     VT_TRY(VT_NEW(&b->table, slots));
     b->slots = slots;

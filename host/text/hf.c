@@ -4,6 +4,7 @@
  */
 #include "base/file.h"
 #include "base/number.h"
+#include "text/kept.h"
 #include "text/stream.h"
 #include "text/tokenizer.h"
 
@@ -138,11 +139,13 @@ static vitcl_status read_bpe(vt_tokenizer *t, const vt_json *model,
                              const char *name)
 {
     vt_stream r = {.s = merges.s, .end = merges.s + merges.n, .name = name};
+    vt_bpe *b = &t->bpe;
     const char *s = NULL;
     double dropout = 0;
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(read_vocab(t, vocab, false, name));
+    if (!t->vocab.count)
+        VT_TRY(read_vocab(t, vocab, false, name));
     vt_json_number(&dropout, vt_json_get(model, "dropout"));
     if ((vt_json_string(&s, vt_json_get(model, "continuing_subword_prefix")) &&
          *s) ||
@@ -150,21 +153,23 @@ static vitcl_status read_bpe(vt_tokenizer *t, const vt_json *model,
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: a prefix of subwords, or dropout, is not supported",
                        name);
-    t->bpe = (vt_bpe){.vocab = &t->vocab,
-                      .unknown = -1,
-                      .fuse = asks(model, "fuse_unk"),
-                      .whole = asks(model, "ignore_merges"),
-                      .fallback = asks(model, "byte_fallback")};
+    b->vocab = &t->vocab;
+    b->unknown = -1;
+    b->fuse = asks(model, "fuse_unk");
+    b->whole = asks(model, "ignore_merges");
+    b->fallback = asks(model, "byte_fallback");
     if (vt_json_string(&s, vt_json_get(model, "end_of_word_suffix")) && *s)
-        VT_TRY(vt_strdup(&t->bpe.suffix, s));
+        VT_TRY(vt_strdup(&b->suffix, s));
     if (vt_json_string(&s, vt_json_get(model, "unk_token")))
-        t->bpe.unknown = vt_vocab_find(&t->vocab, s, strlen(s));
-    if (t->bpe.fallback && !vt_bpe_bytes(t->bpe.byte, &t->vocab))
+        b->unknown = vt_vocab_find(&t->vocab, s, strlen(s));
+    if (b->fallback && !vt_bpe_bytes(b->byte, &t->vocab))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: byte_fallback without the pieces of all bytes",
                        name);
-    VT_TRY(read_merges(t, &r));
-    VT_TRY(vt_bpe_finish(&t->bpe, name));
+    if (!b->slots) {
+        VT_TRY(read_merges(t, &r));
+        VT_TRY(vt_bpe_finish(b, name));
+    }
     t->model = VT_MODEL_BPE;
 done:
     vt_stream_free(&r);
@@ -178,7 +183,8 @@ static vitcl_status read_unigram(vt_tokenizer *t, const vt_json *model,
     vitcl_status st = VITCL_OK;
     double least;
 
-    VT_TRY(read_vocab(t, vocab, true, name));
+    if (!t->vocab.count)
+        VT_TRY(read_vocab(t, vocab, true, name));
     if (!vt_json_uint(&unknown, vt_json_get(model, "unk_id")) ||
         unknown >= t->vocab.count)
         return vt_fail(VITCL_ECORRUPT, "%s: unk_id is not in the vocabulary",
@@ -198,14 +204,16 @@ done:
     return st;
 }
 
-/* A model without a type has merges, or is a list of scores. */
+/* What is kept of a vocabulary is in `t` already. A model without a type has
+ * merges, or is a list of scores. */
 static vitcl_status read_model(vt_tokenizer *t, const vt_json *model,
                                vt_stretch vocab, vt_stretch merges,
                                const char *name)
 {
-    const char *type = vocab.n && *vocab.s == '[' ? "Unigram"
-                       : merges.n                 ? "BPE"
-                                                  : "?";
+    const bool scores = t->scores || (vocab.n && *vocab.s == '[');
+    const char *type = scores                       ? "Unigram"
+                       : merges.n || t->vocab.count ? "BPE"
+                                                    : "?";
 
     vt_json_string(&type, vt_json_get(model, "type"));
     if (strcmp(type, "BPE") == 0)
@@ -224,15 +232,19 @@ vitcl_status vt_read_tokenizer_json(vt_tokenizer *t, const char *folder,
     vt_file file = {0};
     vt_chars rest = {0};
     vt_json *root = NULL;
-    vt_stretch vocab, merges;
+    vt_stretch vocab = {"", 0}, merges = {"", 0};
     vitcl_status st = VITCL_OK;
+    bool kept;
     uint64_t id;
 
     (void)folder;
-    VT_TRY(vt_file_read(&file, path, FILE_MAX));
-    vt_sha256_add(&t->hash, file.data, file.size);
-    VT_TRY(vt_stream_cut(&rest, &vocab, &merges, (const char *)file.data,
-                         file.size));
+    vt_kept_load(&kept, &rest, t, path);
+    if (!kept) {
+        VT_TRY(vt_file_read(&file, path, FILE_MAX));
+        vt_sha256_add(&t->hash, file.data, file.size);
+        VT_TRY(vt_stream_cut(&rest, &vocab, &merges, (const char *)file.data,
+                             file.size));
+    }
     VT_TRY(vt_json_parse(&root, rest.s, rest.n, DEPTH, path));
     VT_TRY(read_model(t, vt_json_get(root, "model"), vocab, merges, path));
     VT_TRY(vt_steps_read(t, root, path));
@@ -242,6 +254,8 @@ vitcl_status vt_read_tokenizer_json(vt_tokenizer *t, const char *folder,
             id = VT_PIECES_MAX;
         VT_TRY(vt_added_read(t, m, id, path));
     }
+    if (file.size >= VT_KEPT_LEAST)
+        vt_kept_save(&rest, t);
 done:
     vt_json_free(root);
     free(rest.s);

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "data/check.h"
 #include "data/form.h"
 #include "data/shared.h"
@@ -174,11 +175,6 @@ static void get_name(char *out, const vt_file *f, size_t *at)
     *out = '\0';
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 vitcl_status vt_left_out_load(vt_left_out *out, const char *path)
 {
     vitcl_status st = VITCL_OK;
@@ -197,7 +193,7 @@ vitcl_status vt_left_out_load(vt_left_out *out, const char *path)
         VT_TRY(vt_strdup(&l.name[l.count], line));
         l.count++;
     }
-    qsort(l.name, l.count, sizeof *l.name, by_text);
+    qsort(l.name, l.count, sizeof *l.name, vt_by_text);
     *out = l, l = (vt_left_out){0};
 done:
     vt_left_out_free(&l);
@@ -223,7 +219,7 @@ vitcl_status vt_pictures_again(vt_dataset *d, const char *folder)
         const char *name = vt_dataset_name(d, i);
 
         if (name && l.count > 0 &&
-            bsearch(&name, l.name, l.count, sizeof *l.name, by_text))
+            bsearch(&name, l.name, l.count, sizeof *l.name, vt_by_text))
             picture[n++] = i;
     }
     vt_dataset_leave_out(d, picture, n);

@@ -1,6 +1,7 @@
 # words.sh - labels and texts in words: classify --labels, search --text, embed
 # --text and eval by names. The arbiter is transformers, whose answers
 # tools/golden_words.py has written to tests/data/words/expected.json.
+[ -z "${VITCL_NO_WORDS-}" ] || skip "vitcl was built without utf8proc"
 unset VITCL_MODEL
 # Most of what this case takes is compiling; shapes.sh has the same kernels with
 # optimisation, tests/models those of both towers.

@@ -356,6 +356,9 @@ def main():
                     doc.error(line, f"{info}: what is that?")
                 elif sanitized and re.search(r"^\$? ?(cc|python3) ", text, re.M):
                     doc.skipped += 1  # cannot link or load sanitized objects
+                elif os.environ.get("VITCL_NO_WORDS") and re.search(
+                        r"--text|--labels|--prompt|words\.safetensors|search_by_words", text):
+                    doc.skipped += 1  # built without utf8proc
                 elif language == "sh":
                     code, out, err = bash(text, folder, env)
                     doc.ran += 1

@@ -196,6 +196,39 @@ put("spm", "unigram", spm(1, PIECES))
 put("spm", "bpe", spm(2, PIECES))
 put("spm", "bytes", spm(2, PIECES + [f"<0x{i:02X}>" for i in range(256)], 1))
 
+
+def words(pieces, scores=(), merge=None):
+    """A vocabulary in the cache (host/text/kept.c)."""
+    def slot(key, shift, slots):
+        return (key * 0x9e3779b97f4a7c15 & (1 << 64) - 1) >> shift & slots - 1
+
+    text, rows, table = b"", b"", [0] * 64
+    for i, p in enumerate(pieces):
+        h = 0xcbf29ce484222325
+        for c in p:
+            h = (h ^ c) * 0x100000001b3 & (1 << 64) - 1
+        h ^= h >> 32
+        at = slot(h, 20, 64)
+        while table[at]:
+            at = (at + 1) % 64
+        table[at] = i + 1
+        rows += struct.pack("<IIi", len(text), len(p), i)
+        text += p
+    out = b"{}" + text + rows + struct.pack("<64I", *table)
+    out += struct.pack(f"<{len(scores)}d", *scores)
+    if merge:
+        ids = [pieces.index(m) for m in (*merge, b"".join(merge))]
+        key = ids[0] << 32 | ids[1]
+        numbers = [0] * 64
+        numbers[slot(key ^ key >> 29, 24, 64)] = 1
+        out += struct.pack("<3i", *ids) + struct.pack("<64I", *numbers)
+    return (b"vitcl words 1\n\0\0" + struct.pack("<II32sQ", 0x01020304, bool(scores), b"", 0)
+            + struct.pack("<QQIIII", 2, len(text), len(pieces), 64, bool(merge), 64 * bool(merge)) + out)
+
+
+put("words", "merges", words([b"a", b"b", b"ab", b"c"], merge=(b"a", b"b")))
+put("words", "scores", words([b"a", b"b", b"ab", b"c"], scores=(-1.5, -2, -1, -3)))
+
 TOKEN = {"id": 0, "content": "</s>", "lstrip": True, "rstrip": True, "single_word": True,
          "normalized": True}
 put("text", "bpe", json.dumps({

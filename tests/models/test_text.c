@@ -391,6 +391,41 @@ Test(text, words)
     free(want);
 }
 
+/* A vocabulary like Gemma's. The second half of the vectors is of the texts in
+ * lower case, as SigLIP 2 was trained. */
+Test(text, siglip2)
+{
+    golden g = golden_open("hf_siglip2");
+    vitcl_device *d = device_open();
+
+    cr_assert(g.texts == 2 * TEXTS && g.context == CONTEXT);
+    for (uint32_t lower = 0; lower < 2; lower++) {
+        const vitcl_text_options o = {
+            .size = sizeof o, .batch = TEXTS, .lower_case = (int)lower};
+        float *out = calloc(TEXTS * g.wide, sizeof *out);
+        vitcl_text *t = NULL;
+
+        cr_assert_eq(vitcl_text_new(&t, d, DATA "hf_siglip2", &o), VITCL_OK,
+                     "%s", vitcl_last_error());
+        for (uint32_t k = 0; k < TEXTS; k++) {
+            const int32_t *want = g.ids + (lower * TEXTS + k) * CONTEXT;
+            int32_t ids[CONTEXT];
+            uint32_t count;
+
+            cr_assert_eq(vitcl_text_tokens(ids, &count, t, texts[k]), VITCL_OK);
+            cr_expect_eq(memcmp(ids, want, sizeof ids), 0, "\"%s\"", texts[k]);
+        }
+        cr_assert_eq(vitcl_text_embed(out, t, texts, TEXTS), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_expect_lt(off(out, g.text + lower * TEXTS * g.wide, TEXTS * g.wide),
+                     1e-4);
+        free(out);
+        vitcl_text_free(t);
+    }
+    vitcl_device_free(d);
+    golden_close(&g);
+}
+
 /* The path of the weights stands for their folder. */
 Test(text, a_file)
 {

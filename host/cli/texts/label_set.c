@@ -5,6 +5,7 @@
 #include "label_set.h"
 
 #include "base/file.h"
+#include "base/order.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
 #include "index/index.h"
@@ -58,11 +59,6 @@ int label_set_read(label_set *s, const char *labels, const words *prompts)
     return code == EXIT_OK && labels ? label_set_check(s, "--labels") : code;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int label_set_check(const label_set *s, const char *what)
 {
     const size_t n = s->labels.count;
@@ -73,7 +69,7 @@ int label_set_check(const label_set *s, const char *what)
         return fail("out of memory");
     if (n)
         memcpy(sorted, s->labels.item, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_text);
+    qsort(sorted, n, sizeof *sorted, vt_by_text);
     for (size_t i = 0; code == EXIT_OK && i < n; i++)
         if (!vt_utf8(sorted[i], strlen(sorted[i])))
             code = usage("%s: '%.80s' is not UTF-8", what, sorted[i]);
