@@ -48,7 +48,7 @@ NAMED = {
     "n": "1", "k": "1", "part": "1", "parts": "1", "tries": "1",
     "workers": "1", "side": "8", "each": "VT_CLASSES", "count": "VT_ROOM",
     "size": "32", "index": "0", "label": "0", "height": "0", "width": "0",
-    "batch": "0", "random_state": "1",
+    "batch": "0", "random_state": "1", "most": "16",
 }
 SPECIAL = {
     ("vitcl_model_new", "size"): "32",

@@ -86,8 +86,8 @@ static int make(const char *one, const char *path, int rows)
     width = failed ? 1 : vt_index_width(x);
     row.numbers = numbers = calloc(width, sizeof *numbers);
     failed = failed || !numbers ||
-             vt_vectors_open(&v, path, vt_index_about(x), 0, width, true) !=
-                 VITCL_OK;
+             vt_vectors_open(&v, path, vt_index_about(x), vt_index_shape(x),
+                             true) != VITCL_OK;
     for (int i = 0; i < rows && !failed; i++) {
         for (uint32_t j = 0; j < width; j++)
             numbers[j] = (float)vt_random_uniform(&random) - 0.5f;
