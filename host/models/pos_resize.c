@@ -9,7 +9,7 @@
  *   HF       bicubic, a = -0.75, always four taps, half-pixel centres
  *   DINOv2   the same with the scale (n + 0.1) / m instead of n / m
  *   Google   linear between corners: scipy.ndimage.zoom(order=1)
- *   linear   two taps, half-pixel centres, clamped; HF's DPT and BEiT tables, too
+ *   linear   two taps, half-pixel centres, clamped; HF's DPT and BEiT, too
  *   smooth   the same, antialiased: support increases when shrinking
  *   timm's   relative tables: linear between samples whose distance increases
  *            geometrically from the middle, because near offsets are learnt

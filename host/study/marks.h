@@ -1,8 +1,8 @@
 /*
  * marks.h - two tasks of square marks on a grey ground, of 96 x 96 pixels.
  *
- * A mark has 12 x 12 pixels and lies in the middle of a patch of 16, at least 18
- * pixels from the border. Pictures come in groups, one of each class, which
+ * A mark has 12 x 12 pixels and lies in the middle of a patch of 16, at least
+ * 18 pixels from the border. Pictures come in groups, one of each class, which
  * consist of the same marks; the state tells training pictures from test
  * pictures.
  *
