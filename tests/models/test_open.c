@@ -135,6 +135,9 @@ Test(open, names_what_is_wrong)
     expect_refusal(folder, VITCL_EUNSUPPORTED, "blocks.0.attn.lambda_x",
                    "no place");
     damage(folder, TIMM, config, NULL, NULL, "blocks.0.attn.lambda_q1");
+    expect_refusal(folder, VITCL_ECORRUPT, "blocks.0.attn.lambda_k1",
+                   "missing");
+    damage(folder, TIMM, config, NULL, NULL, "blocks.0.lambda_q1");
     expect_refusal(folder, VITCL_EUNSUPPORTED, "differential attention",
                    "not supported");
     damage(folder, HF, hf, "vit.encoder.layer.1.output.dense.weight", NULL,
