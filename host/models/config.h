@@ -92,6 +92,8 @@ vitcl_status vt_configure(vt_config *c, const vt_json *config,
  * false: unknown values, or values that exclude each other. */
 bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
                    const vt_json *args);
+/* Fails if model_args has groups of queries. */
+vitcl_status vt_refuse_groups(const vt_json *args, const char *path);
 /* The activation by timm's or HF's name. */
 bool vt_act_parse(vt_act *out, const char *word);
 

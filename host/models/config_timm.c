@@ -388,3 +388,15 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
 done:
     return st;
 }
+
+vitcl_status vt_refuse_groups(const vt_json *args, const char *path)
+{
+    const vt_json *v = vt_json_get(args, "num_kv_heads");
+
+    if (v && !vt_json_is_null(v))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: model_args sets num_kv_heads, but the weights have "
+                       "no groups of queries",
+                       path);
+    return VITCL_OK;
+}

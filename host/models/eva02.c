@@ -45,6 +45,8 @@ vitcl_status vt_eva02_configure(vt_config *c, const vt_json *config,
     c->rope = (vt_rope_rule){.kind = VT_ROPE_INDEX, .temperature = 10000};
     if (strncmp(c->name, "eva02_", 6) == 0 && !strstr(c->name, "enormous"))
         c->rope.ref_h = c->rope.ref_w = 16;
+    vt_json_bool(&c->ls_attn, vt_json_get(args, "attn_only_layer_scale"));
+    VT_TRY(vt_refuse_groups(args, path));
     VT_TRY(vt_rope_read(&c->rope, args, path));
     if (!rotary)
         c->rope.kind = VT_ROPE_NONE;

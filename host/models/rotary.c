@@ -126,6 +126,8 @@ static vitcl_status of_timm(vt_config *c, const vt_json *config,
     c->ls_attn = strstr(name, "_sapiens2") != NULL;
     vt_json_bool(&c->ls_attn, vt_json_get(args, "attn_only_layer_scale"));
     VT_TRY(groups(c, w, path));
+    if (!c->kv_heads)
+        VT_TRY(vt_refuse_groups(args, path));
     c->eps = r->eps;
     rows = true;
     vt_json_bool(&rows, vt_json_get(args, "use_rot_pos_emb"));

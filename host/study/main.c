@@ -30,9 +30,9 @@ static int list_studies(void)
     for (size_t i = 0; (s = vt_study_at(i)); i++) {
         char text[256];
 
-        printf("  %-*s ", (int)WIDE, s->name);
+        printf("  %-*s  ", (int)WIDE, s->name);
         snprintf(text, sizeof text, "%s (%s)", s->what, s->paper);
-        put_wrapped(text, WIDE + 3, WIDE + 3, columns);
+        put_wrapped(text, WIDE + 4, WIDE + 4, columns);
     }
     putchar('\n');
     put_wrapped("Not repeated, because the data is not public, or needs a "

@@ -3,11 +3,11 @@
  */
 #include "study/marks.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "study/private.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,17 +80,16 @@ static void draw_shift(uint8_t out[VT_MARKS_BYTES], uint64_t state,
 static vitcl_status write_picture(const char *path,
                                   const uint8_t pixels[VT_MARKS_BYTES])
 {
-    FILE *f = fopen(path, "wb");
-    bool good = f != NULL;
+    vitcl_status st;
+    vt_newfile f = {0};
 
-    if (f) {
-        fprintf(f, "P6\n%d %d\n255\n", (int)SIDE, (int)SIDE);
-        fwrite(pixels, 1, VT_MARKS_BYTES, f);
-        good = !ferror(f);
-        good = fclose(f) == 0 && good;
-    }
-    return good ? VITCL_OK
-                : vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
+    VT_TRY(vt_newfile_open(&f, path));
+    fprintf(f.f, "P6\n%d %d\n255\n", (int)SIDE, (int)SIDE);
+    fwrite(pixels, 1, VT_MARKS_BYTES, f.f);
+    VT_TRY(vt_newfile_commit(&f));
+done:
+    vt_newfile_discard(&f);
+    return st;
 }
 
 /* Whole groups, so that all classes have as many pictures. */

@@ -149,7 +149,7 @@ def make(name, model, architecture, change):
 rename = lambda old, new: lambda h: {k.replace(old, new): v for k, v in h.items()}
 make("parallel", "timm_vit", "vit_small_patch16_18x2_224", rename(".attn.qkv", ".attns.0.attn.qkv"))
 make("scaling", "timm_vit", "vit_base_patch16_xp_224", rename(".attn.qkv", ".in_proj"))
-make("diff", "timm_vit", "vit_base_patch16_224", rename(".attn.proj.bias", ".attn.lambda_q1"))
+make("diff", "timm_vit", "vit_base_patch16_224", rename(".attn.proj.bias", ".lambda_q1"))
 make("mobile", "timm_vit", "vit_base_mci_224", lambda h: h)
 def grey(h):
     t = h["patch_embed.proj.weight"]
@@ -168,7 +168,7 @@ refuses() {
 refuses parallel 'vit_small_patch16_18x2_224 has parallel blocks, which are not supported'
 refuses scaling 'vit_base_patch16_xp_224 has parallel blocks, which are not supported'
 refuses diff 'has differential attention, which is not supported'
-refuses mobile "vit_base_mci_224 has MobileCLIP's stem of convolutions"
+refuses mobile 'patch_embed.backbone.0.conv.weight is missing'
 refuses grey 'the model takes pictures of 1 channel; only RGB is supported'
 
 refuses lost_timm_vit 'lost_timm_vit: pos_embed is missing'

@@ -86,7 +86,7 @@ says 'no pictures given'
 run 2 embed
 says 'no pictures given'
 run 2 embed --features all x.jpg
-says 'must be pooled, class or tokens'
+says 'must be pooled, class, tokens or patches'
 run 2 forward --output x.safetensors
 says '--input FILE and --output FILE'
 run 2 info x
