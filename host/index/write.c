@@ -58,7 +58,7 @@ const char *vt_row_mark(vt_row_shape s, size_t i)
         return marks[i > 0][axes];
     if (i % s.width)
         return ",";
-    return marks[2][s.rows && i % line == 0 ? 2 : 1];
+    return marks[2][s.rows && line && i % line == 0 ? 2 : 1];
 }
 
 /* ---- text ---- */

@@ -107,12 +107,13 @@ static vitcl_status write_split(const char *folder, const char *split,
         snprintf(path, sizeof path, "%s/%s/%u", folder, split, c);
         VT_TRY(vt_study_folder(path));
     }
-    for (uint32_t i = 0; i < (count + classes - 1) / classes * classes; i++) {
-        picture(pixels, state, i);
-        snprintf(path, sizeof path, "%s/%s/%u/%06u.ppm", folder, split,
-                 i % classes, i);
-        VT_TRY(write_picture(path, pixels));
-    }
+    for (uint32_t i = 0; i < count; i += classes)
+        for (uint32_t c = 0; c < classes; c++) {
+            picture(pixels, state, i + c);
+            snprintf(path, sizeof path, "%s/%s/%u/%06u.ppm", folder, split, c,
+                     i + c);
+            VT_TRY(write_picture(path, pixels));
+        }
 done:
     return st;
 }
