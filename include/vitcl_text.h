@@ -52,7 +52,8 @@ typedef struct {
     vitcl_answer answer;
 } vitcl_text_info;
 VITCL_STATUS vitcl_text_describe(vitcl_text_info *out, const vitcl_text *text);
-/* As vitcl_model_identity(), of the tower and its tokenizer. */
+/* As vitcl_model_identity(), of all weights of the checkpoint, also those of a
+ * picture tower beside it, and of the tokenizer. */
 VITCL_STATUS vitcl_text_identity(char text_id[65], const vitcl_text *text);
 
 /* The tokens of a text: ids[context], padded as the model does. *count: tokens

@@ -75,7 +75,7 @@ vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x)
                      0.5f);
     else
         x = vt_pool(p, x, c->pool, c->pool_first);
-    return c->fc_norm ? vt_vit_layernorm(p, x, c, norm) : x;
+    return c->fc_norm ? vt_vit_layernorm(p, x, c, "%s", norm) : x;
 }
 
 /* The input of masked patch prediction. There is no pool, so fc_norm is applied

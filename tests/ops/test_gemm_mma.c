@@ -520,7 +520,8 @@ Test(gemm_mma, any_batch)
     float *w = fractions(16 * 192, VT_F16);
     float one[EACH], many[BATCH * EACH];
 
-    if (!vt_test_tiny()) {
+    if (!vt_test_tiny() &&
+        vt_dev_info(vt_test_device())->local_bytes >= 36 << 10) {
         vt_test_emulate("wgmma");
         first_of(one, 1, true, x, w);
         first_of(many, BATCH, true, x, w);
