@@ -99,7 +99,7 @@ def make(name, folder):
         json.dump({"model_cfg": written, "preprocess_cfg": {}}, f)
     save_file({k: v.contiguous().clone() for k, v in model.state_dict().items()},
               os.path.join(folder, "open_clip_model.safetensors"))
-    return pixels, model.encode_image(pixels), model.encode_text(tokens), tokens
+    return pixels, model.encode_image(pixels, normalize=False), model.encode_text(tokens, normalize=False), tokens
 
 
 class Options(ctypes.Structure):
