@@ -111,6 +111,10 @@ static vitcl_status load(vitcl_model **model, vitcl_device *device,
         st = vitcl_model_set_pixels(*model, o->pixels);
     if (st == VITCL_OK && o->patches)
         st = vitcl_model_set_patches(*model, o->patches);
+    if (st != VITCL_OK) {
+        vitcl_model_free(*model);
+        *model = NULL;
+    }
     return st;
 }
 
