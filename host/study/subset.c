@@ -326,12 +326,11 @@ static void say_left(const vt_experiment *e, const vt_dataset *d)
 }
 
 /* As many as anybody trains with. */
-static vitcl_status look_at_drawn(vt_experiment *e)
+static void look_at_drawn(vt_experiment *e)
 {
     e->classes = 4, e->all_pictures = 50000, e->all_tests = 10000;
     e->side = SIDE, e->own_tests = true;
     snprintf(e->kind, sizeof e->kind, "drawn");
-    return VITCL_OK;
 }
 
 vitcl_status vt_subset_look(vt_experiment *e)
@@ -340,8 +339,10 @@ vitcl_status vt_subset_look(vt_experiment *e)
     part train = {0}, test = {0};
     vt_picture picture = {0};
 
-    if (e->study->drawn)
-        return look_at_drawn(e);
+    if (e->study->drawn) {
+        look_at_drawn(e);
+        return VITCL_OK;
+    }
     VT_TRY(open_both(&train, &test, &e->own_tests, e));
     say_left(e, train.d);
     if (e->own_tests)
