@@ -38,11 +38,14 @@ static const opt options[] = {
      offsetof(tune, output)},
     OPT_DONE};
 
-/* The time limit for compiling and running a candidate. */
+/* Seconds that a candidate may take to compile and run. On a slow device it may
+ * take some times as long as the first one, which has all of the time. */
 #define LONGEST 30.0
+#define TIMES 4
 
 typedef struct tally {
     int measured, failed;
+    double first; /* seconds that the first candidate took */
 } tally;
 
 static int ask_stop(void *context, uint64_t done, uint64_t total)
@@ -62,6 +65,18 @@ static double measure(const char *device, const char *candidate, double seconds)
                : 0;
 }
 
+/* The seconds for the next candidate. The others are compared with the first,
+ * so that one has at least LONGEST. */
+static double limit(const tally *t, double left)
+{
+    const double slow = TIMES * t->first;
+    const double most = slow > LONGEST ? slow : LONGEST;
+
+    if (!t->measured)
+        return left > LONGEST ? left : LONGEST;
+    return left < most ? left : most;
+}
+
 static void search(tally *t, vitcl_tuner *tuner, const char *device,
                    uint32_t seconds)
 {
@@ -72,17 +87,18 @@ static void search(tally *t, vitcl_tuner *tuner, const char *device,
     progress_start(&bar, NULL, seconds);
     while (!stopped() && now() < end && (candidate = vitcl_tuner_next(tuner))) {
         char text[64];
-        double ratio, left = end - now();
+        const double begun = now();
+        double ratio;
 
         snprintf(text, sizeof text, "%d tried, %.0f %% faster", t->measured,
                  100 * (vitcl_tuner_gain(tuner) - 1));
-        progress_show(&bar, (uint64_t)(now() - start), text);
-        /* The others are compared with the first: let it finish. */
-        ratio = measure(device, candidate,
-                        t->measured && left < LONGEST ? left : LONGEST);
+        progress_show(&bar, (uint64_t)(begun - start), text);
+        ratio = measure(device, candidate, limit(t, end - begun));
         if (ratio <= 0 && now() >= end && t->measured)
             break; /* out of time: no error */
         vitcl_tuner_tell(tuner, ratio);
+        if (!t->measured)
+            t->first = now() - begun;
         t->measured++;
         t->failed += ratio <= 0;
     }
@@ -94,6 +110,10 @@ static int report(const tally *t, vitcl_tuner *tuner)
     const char *path;
 
     guard_end(); /* do not restart after printing */
+    if (t->measured && t->measured == t->failed) /* the search ended with it */
+        return fail(
+            "the parameters in use cannot be timed: %s%s", vitcl_last_error(),
+            t->first >= LONGEST ? "; --seconds N gives them longer" : "");
     if (vitcl_tuner_save(&path, tuner) != VITCL_OK)
         return failed();
     printf("%s\n%d candidate%s, of which %d failed; %.2f times as fast as "
@@ -145,7 +165,7 @@ static int run(void *into, const words *operands)
     vitcl_model *model = NULL;
     vitcl_tuner *tuner = NULL;
     vitcl_device_info info = {.size = sizeof info};
-    tally t = {0, 0};
+    tally t = {0};
     int code;
 
     if (operands->count)
