@@ -144,6 +144,22 @@ done:
     return st;
 }
 
+vitcl_status vt_batches_picture(vt_picture *out, const vt_dataset *d,
+                                uint32_t picture)
+{
+    vitcl_status st = VITCL_OK;
+    vt_batches f = {.o.d = d, .threads = 1};
+    vt_decoder_pool *own = NULL;
+
+    pthread_mutex_init(&f.large_lock, NULL);
+    VT_TRY(load(out, &f, &own, picture));
+done:
+    vt_pool_free(own);
+    vt_pool_free(f.large);
+    pthread_mutex_destroy(&f.large_lock);
+    return st;
+}
+
 /* Of those asked for; or it is mixed with one of them: first with last, second
  * with last but one. */
 static bool needed(const vt_batches_options *o, long step, uint32_t i)

@@ -50,5 +50,9 @@ vitcl_status vt_batches_new(vt_batches **out,
  * names it. */
 vitcl_status vt_batches_next(vt_batch *out, vt_batches *f);
 void vt_batches_free(vt_batches *f);
+/* One picture as batches get it, whole: a file is decoded by a decoder
+ * process. */
+vitcl_status vt_batches_picture(vt_picture *out, const vt_dataset *d,
+                                uint32_t picture);
 
 #endif

@@ -103,7 +103,7 @@ vitcl_status vt_training_preview(const vt_training *job,
     vitcl_train_batch seen;
     const char *label[TILES_MOST];
 
-    VT_TRY(vt_dataset_picture(&in, f->d, (uint32_t)f->chosen[0]));
+    VT_TRY(vt_batches_picture(&in, f->d, (uint32_t)f->chosen[0]));
     VT_TRY(vt_augment_picture(&v.base, &in, f->width, f->height, f->how.pixels,
                               f->how.filter, &(vt_augment){.pad = 0}, &r));
     VT_TRY(vt_new(&v.pixels, TILES_MOST * 3 * (size_t)f->height * f->width,
