@@ -4,6 +4,7 @@
  * All runs see the same number of pictures: a sixteenth of the data is repeated
  * sixteen times as often.
  */
+#include "base/memory.h"
 #include "study/families.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@ enum {
     RATES = sizeof rates / sizeof *rates,
     PARTS = sizeof parts / sizeof *parts,
     SHOTS = 5,
+    LEAST = 5,
     VIT = 0,
     RESNET = 1
 };
@@ -31,10 +33,18 @@ static void arm_name(char out[VT_RUN_NAME], int family, int part)
              parts[part]);
 }
 
+/* At least a picture a class, and CIFAR-10 has five files. */
+static uint32_t pictures_of(const vt_experiment *e, int part)
+{
+    const uint32_t least = VT_MAX(vt_study_classes(e), (uint32_t)LEAST);
+
+    return VT_MAX(vt_study_pictures(e) / parts[part], least);
+}
+
 static vt_run like(const vt_experiment *e, int family, int part)
 {
     vt_run r = {.score = VT_SCORE_TEST,
-                .pictures = vt_study_pictures(e) / parts[part],
+                .pictures = pictures_of(e, part),
                 .epochs = vt_study_epochs(e) * parts[part]};
 
     vt_run_family(&r, e, family, 2);
@@ -83,7 +93,7 @@ static vt_study_result add(vt_experiment *e, int family, int part)
 
     arm_name(arm, family, part);
     r = vt_study_arm(e, arm);
-    r.x = log10((double)vt_study_pictures(e) / parts[part]);
+    r.x = log10(pictures_of(e, part));
     snprintf(r.arm, sizeof r.arm, "%s", vt_family_names[family]);
     vt_study_add_result(e, &r);
     if (few_shot(e))
@@ -129,9 +139,9 @@ static void read(vt_experiment *e)
     vt_study_say(e,
                  "ViT %.1f %% against ResNet %.1f %% with %u pictures, %.1f %% "
                  "against %.1f %% with %u. ",
-                 100 * vit[0].mean, 100 * net[0].mean,
-                 vt_study_pictures(e) / parts[0], 100 * vit[last].mean,
-                 100 * net[last].mean, vt_study_pictures(e));
+                 100 * vit[0].mean, 100 * net[0].mean, pictures_of(e, 0),
+                 100 * vit[last].mean, 100 * net[last].mean,
+                 vt_study_pictures(e));
     if (at > 0 && vt_study_above(&net[0], &vit[0]))
         vt_study_say(e, "The ViT passes the ResNet at about %.0f pictures.",
                      at);

@@ -79,13 +79,18 @@ const vt_run *vt_run_add(vt_experiment *e, const vt_run *run)
     const vt_run *from = run->from[0] ? vt_run_named(e, run->from) : NULL;
     vt_run *r = &e->run[e->runs < VT_RUNS ? e->runs : VT_RUNS - 1];
 
-    if (e->runs == VT_RUNS || !good_name(run->name) ||
-        vt_run_named(e, run->name) || (run->from[0] && !from))
+    if (e->runs == VT_RUNS)
         vt_experiment_fail(
             e, vt_fail(VITCL_EINVAL,
-                       "study %s: run \"%s\" is one too many, has a wrong "
-                       "name, one that is there, or starts from \"%s\", which "
-                       "is not there",
+                       "study %s: these are more than %d runs; give fewer "
+                       "--tries",
+                       e->study->name, (int)VT_RUNS));
+    if (!good_name(run->name) || vt_run_named(e, run->name) ||
+        (run->from[0] && !from))
+        vt_experiment_fail(
+            e, vt_fail(VITCL_EINVAL,
+                       "study %s: run \"%s\" has a wrong name, one that is "
+                       "there, or starts from \"%s\", which is not there",
                        e->study->name, run->name, run->from));
     if (run->part && e->classes < LEAST_PARTED)
         vt_experiment_fail(

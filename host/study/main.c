@@ -63,14 +63,18 @@ static void print_plan(const vt_experiment *e)
     double flop = 0, seconds = 0;
     const vt_run *r;
     size_t n = 0;
+    int wide = 3;
 
-    put_cells("%-30s %8s %6s  %14s %8s", "run", "pictures", "epochs", "work",
-              "minutes");
-    for (; (r = vt_run_at(e, n)); n++) {
+    for (; (r = vt_run_at(e, n)); n++)
+        if ((int)strlen(r->name) > wide)
+            wide = (int)strlen(r->name);
+    put_cells("%-*s %8s %6s  %13s %7s", wide, "run", "pictures", "epochs",
+              "work", "minutes");
+    for (n = 0; (r = vt_run_at(e, n)); n++) {
         const vt_run_cost c = vt_run_costs(e, r);
 
-        put_cells("%-30s %8u %6u  %8.2f %cFLOP %8.2f%s", r->name, c.pictures,
-                  c.epochs, c.flop / (c.flop >= 1e15 ? 1e15 : 1e12),
+        put_cells("%-*s %8u %6u  %7.2f %cFLOP %7.2f%s", wide, r->name,
+                  c.pictures, c.epochs, c.flop / (c.flop >= 1e15 ? 1e15 : 1e12),
                   c.flop >= 1e15 ? 'P' : 'T', c.seconds / 60,
                   r->done ? "  done" : "");
         flop += c.flop;
@@ -219,6 +223,12 @@ static int work(const study_options *o, const vt_study *s, vt_experiment *e,
     return EXIT_OK;
 }
 
+/* f32 is the default: its runs are the same when it is named. */
+static const char *named_precision(const char *word)
+{
+    return word && strcmp(word, "f32") != 0 ? word : NULL;
+}
+
 static int run(void *into, const words *operands)
 {
     const study_options *o = into;
@@ -228,7 +238,7 @@ static int run(void *into, const words *operands)
     vt_study_options given = {.data = o->data,
                               .output = o->output,
                               .device = o->device,
-                              .precision = o->precision,
+                              .precision = named_precision(o->precision),
                               .minutes = o->minutes,
                               .tries = o->tries,
                               .jobs = o->jobs,

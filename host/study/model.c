@@ -133,7 +133,7 @@ const vt_study_model *vt_study_model_of(vt_experiment *e)
 {
     if (!e->options.model)
         return NULL;
-    if (!e->model.path[0])
+    if (!e->model.path[0] && e->status == VITCL_OK)
         vt_experiment_fail(e, find(&e->model, e));
     return &e->model;
 }

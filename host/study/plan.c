@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "study/private.h"
 
 #include <errno.h>
@@ -141,6 +142,11 @@ vitcl_status vt_experiment_open(vt_experiment **out, const vt_study *study,
         if (!study->drawn && !realpath(options->data, e->data))
             VT_TRY(
                 vt_fail(VITCL_EIO, "%s: %s", options->data, strerror(errno)));
+        if (!vt_utf8(e->data, strlen(e->data)))
+            VT_TRY(vt_fail(VITCL_EINVAL,
+                           "%s: a study keeps this name in a file of UTF-8, "
+                           "and it is not UTF-8; rename it or link to it",
+                           e->data));
         VT_TRY(vt_subset_look(e));
     }
     if (options->dry)

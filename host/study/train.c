@@ -327,6 +327,18 @@ static bool diverged(const vt_run_job *j, const paths *p)
     return yes;
 }
 
+/* A picture that cannot be decoded is left out, as in training; eval and
+ * fewshot then have status 1, after their result. */
+static bool scored(const vt_run_job *j, const paths *p)
+{
+    vt_run r = *j->run;
+    double top1;
+
+    return j->stage == SCORE     ? read_score(&top1, p->out) == VITCL_OK
+           : j->stage == FEWSHOT ? read_shots(&r, p->out) == VITCL_OK
+                                 : false;
+}
+
 vitcl_status vt_run_job_poll(bool *done, vt_run_job *j, const vt_experiment *e)
 {
     vitcl_status st;
@@ -344,7 +356,7 @@ vitcl_status vt_run_job_poll(bool *done, vt_run_job *j, const vt_experiment *e)
         *done = true;
         return write_result(j, e, true);
     }
-    if (code != 0) {
+    if (code != 0 && !(code == 1 && scored(j, &p))) {
         char line[512];
 
         vt_study_last_line(line, sizeof line, p.messages);

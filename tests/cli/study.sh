@@ -70,6 +70,18 @@ out_has '^12 runs, [0-9.]+ TFLOP, about [0-9.]+ minutes on this device; 20 test 
 [ ! -e whole ] || fail 'a dry run wrote the output folder'
 [ -z "$(ls -A tmp)" ] || fail 'a dry run left something behind'
 
+# ---- a broken picture is left out, and ends nothing
+mkdir -p torn/train/a torn/train/b torn/test/a torn/test/b
+for i in 1 2 3 4 5 6; do
+    for c in a b; do cp "$VT_DATA/sample.jpg" torn/train/$c/$i.jpg; done
+done
+for c in a b; do cp "$VT_DATA/sample.jpg" torn/test/$c/1.jpg; done
+head -c 900 "$VT_DATA/sample.jpg" >torn/test/b/2.jpg
+run 0 study few-shot --data torn --epochs 1 --tries 1 -o torn.out
+[ "$(cut -f1 torn.out/results.tsv | tail -1)" = trained ] || fail 'no results beside a broken picture'
+run 1 study head --data torn --tries 200 -o many --dry-run
+says 'these are more than 256 runs; give fewer --tries$'
+
 # ---- without and with an interruption after some runs
 run 0 study head "${given[@]}" -o whole
 json <(tr -d '\n' <whole/study.json)

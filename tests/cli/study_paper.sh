@@ -12,6 +12,10 @@ for family in vit resnet hybrid; do
     out_has "^$family-1of1-1 +160 +1 "
 done
 
+# a picture a class at least
+run 0 study data-size "${given[@]}" --pictures 60 -o few --dry-run
+out_has '^vit-1of16-1 +10 +16 '
+
 # ---- pre-training: the supervised one waits for a learning rate
 run 0 study masked "${given[@]}" -o masked --dry-run
 out_has '^before-masked +160 +2 '
