@@ -18,6 +18,7 @@
 #include "models/config.h"
 #include "models/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- defaults from the architecture's name ---- */
@@ -270,6 +271,18 @@ static vitcl_status check(const vt_arch_spec *c, const char *path)
     return VITCL_OK;
 }
 
+/* Names that say nothing but sizes. timm builds more of others, such as
+ * vit_base_patch14_dinov2, which has a layer scale. */
+static bool plain(const char *name, const vt_shape *s)
+{
+    char size[12];
+    int patch, side, n = 0;
+
+    return s->hybrid || (sscanf(name, "vit_%11[a-z]_patch%4d_%4d%n", size,
+                                &patch, &side, &n) == 3 &&
+                         (name[n] == '\0' || name[n] == '.'));
+}
+
 static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
                                 const char *path)
 {
@@ -295,6 +308,12 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
                        "which vitcl cannot train",
                        path, name);
     vt_shape_vit(&shape, name);
+    if (!plain(name, &shape))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: \"%s\" has parts that training from scratch does "
+                       "not build; name a plain one, such as "
+                       "vit_base_patch16_224, and give the rest in model_args",
+                       path, name);
     name_defaults(c, &shape);
     vt_json_string(&pool, vt_json_get(json, "global_pool"));
     vt_json_string(&pool, vt_json_get(args, "global_pool"));
