@@ -51,6 +51,7 @@ static vitcl_status prepare(const vt_settings *s, const char *folder,
     vt_model *m = NULL;
     vt_pixels pixels;
 
+    VT_TRY(vt_run_dir_begin(folder));
     VT_TRY(vt_settings_save(s, folder));
     if (s->model) {
         VT_TRY(open_start(&m, s->model, folder));
@@ -85,22 +86,34 @@ done:
 }
 
 /* An existing model is never overwritten, but the remains of a training that
- * failed before its first checkpoint are. */
+ * was killed before it had a state are. */
 static vitcl_status check_output(const char *folder)
 {
     vitcl_status st = VITCL_OK;
-    bool begun, state, model, config, best;
+    bool begins, state, model, config, best;
 
-    VT_TRY(has(&begun, folder, "training.json"));
+    VT_TRY(vt_run_dir_begins(&begins, folder));
     VT_TRY(has(&state, folder, "training.safetensors"));
     VT_TRY(has(&model, folder, "model.safetensors"));
     VT_TRY(has(&config, folder, "config.json"));
     VT_TRY(has(&best, folder, "best"));
-    if (state || best || ((model || config) && !begun))
+    if (state || best || ((model || config) && !begins))
         st = vt_fail(VITCL_EINVAL,
                      "%s: a model exists already; resume it or name another "
                      "folder",
                      folder);
+done:
+    return st;
+}
+
+/* Another training may have ended in the folder since it was checked. */
+static vitcl_status claim(vt_run_dir *out, const vitcl_train_options *o)
+{
+    vitcl_status st;
+
+    VT_TRY(vt_run_dir_claim(out, o->output, !o->resume));
+    if (!o->resume && (st = check_output(o->output)) != VITCL_OK)
+        vt_run_dir_leave(out); /* what is in it is not this training's */
 done:
     return st;
 }
@@ -113,16 +126,6 @@ static vitcl_status open_val(vt_dataset **out, uint32_t **label,
     vitcl_status st = VITCL_OK;
     const char *path = o->val ? o->val : s->val;
 
-    if (path && s->hold_out)
-        return vt_fail(VITCL_EINVAL,
-                       "%s: this training began with held-out pictures; omit "
-                       "val to resume",
-                       o->output);
-    if (o->patience && !path && !s->hold_out)
-        return vt_fail(VITCL_EINVAL,
-                       "%s: this training scores no pictures, so it cannot "
-                       "have patience; give val",
-                       o->output);
     if (!path)
         return VITCL_OK;
     VT_TRY(vt_dataset_open_as(
@@ -289,7 +292,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     if (val && !o.resume)
         VT_TRY(vt_pictures_shared(d, val, &o, context));
     if (ranks.rank == 0)
-        VT_TRY(vt_run_dir_claim(&folder, o.output, !o.resume));
+        VT_TRY(claim(&folder, &o));
     if (!o.resume) {
         VT_TRY(prepare(&s, o.output, d));
         VT_TRY(vt_left_out_save(&without, o.output));

@@ -8,6 +8,7 @@
 #include "base/csv.h"
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/utf8.h"
 #include "data/dataset_private.h"
 #include "walk/seen.h"
 
@@ -105,6 +106,9 @@ static vitcl_status read_row(row *r, const table *t, char *const *field)
     if (strlen(r->label) > LABEL_MAX)
         return wrong(t, r->line, "label", r->label,
                      "... has more than 255 bytes");
+    if (!vt_utf8(r->label, strlen(r->label)))
+        return wrong(t, r->line, "label", r->label,
+                     " is not UTF-8; save the table as UTF-8");
     if (t->split == COLUMNS)
         return VITCL_OK;
     while (part < PARTS && strcmp(field[t->split], parts[part]) != 0)

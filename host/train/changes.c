@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-typedef enum { KEEP, CHANGE, IGNORE } rule;
+typedef enum { KEEP, CHANGE, RENEW, IGNORE } rule;
 
 static const struct {
     const char *key;
@@ -18,8 +18,8 @@ static const struct {
     const char *why; /* of KEEP */
 } rules[] = {
     {"data", IGNORE, NULL}, /* it may have moved */
-    {"val", IGNORE, NULL},
-    {"patience", IGNORE, NULL}, /* steps do not depend on it */
+    {"val", RENEW, NULL},   /* steps do not depend on them */
+    {"patience", RENEW, NULL},
     {"epochs", CHANGE, NULL},
     {"lr", CHANGE, NULL},
     {"micro", CHANGE, NULL},
@@ -80,7 +80,8 @@ static vitcl_status refuse(const char *folder, const char *key, const char *old,
                    folder, key, old, given, why);
 }
 
-/* Whether a member of `given` changes the old one; adds to *what. */
+/* Whether a member of `given` changes the old one; adds to *what, but for one
+ * that is renewed. */
 static vitcl_status judge(bool *changes, vt_text *what, const vt_json *old,
                           const vt_json *given, const char *folder)
 {
@@ -102,8 +103,9 @@ static vitcl_status judge(bool *changes, vt_text *what, const vt_json *old,
         goto done;
     }
     *changes = true;
-    fprintf(what->f, "%s%s %s -> %s", ftell(what->f) > 0 ? ", " : "", key,
-            before, after);
+    if (r == CHANGE)
+        fprintf(what->f, "%s%s %s -> %s", ftell(what->f) > 0 ? ", " : "", key,
+                before, after);
 done:
     free(before);
     free(after);
@@ -119,15 +121,17 @@ static void put_member(FILE *f, const char *separator, const char *key,
     vt_json_print(f, value);
 }
 
-vitcl_status vt_changes_apply(vt_json **merged, char **what, const vt_json *old,
-                              const vt_json *given, const char *folder)
+vitcl_status vt_changes_apply(vt_json **merged, char **what, bool *any,
+                              const vt_json *old, const vt_json *given,
+                              const char *folder)
 {
     vitcl_status st = VITCL_OK;
     vt_text text = {0}, list = {0};
     char *json = NULL, *changes = NULL;
     const char *separator = "{";
-    bool changed = false, any = false;
+    bool changed = false;
 
+    *any = false;
     VT_TRY(vt_text_open(&text));
     VT_TRY(vt_text_open(&list));
     for (const vt_json *m = vt_json_first(old); m; m = vt_json_next(m)) {
@@ -138,7 +142,7 @@ vitcl_status vt_changes_apply(vt_json **merged, char **what, const vt_json *old,
             VT_TRY(judge(&changed, &list, old, other, folder));
         put_member(text.f, separator, vt_json_key(m), changed ? other : m);
         separator = ", ";
-        any = any || changed;
+        *any |= changed;
     }
     for (const vt_json *m = vt_json_first(given); m; m = vt_json_next(m)) {
         if (vt_json_get(old, vt_json_key(m)))
@@ -146,14 +150,14 @@ vitcl_status vt_changes_apply(vt_json **merged, char **what, const vt_json *old,
         VT_TRY(judge(&changed, &list, old, m, folder));
         if (changed)
             put_member(text.f, separator, vt_json_key(m), m);
-        any = any || changed;
+        *any |= changed;
     }
     fputs("}", text.f);
     VT_TRY(vt_text_take(&json, &text));
     VT_TRY(vt_json_parse(merged, json, strlen(json), 10, folder));
     VT_TRY(vt_text_take(&changes, &list));
     *what = NULL;
-    if (any)
+    if (changes[0])
         *what = changes, changes = NULL;
 done:
     if (text.f)

@@ -2,17 +2,22 @@
  * changes.h - which settings a training may change when it is resumed.
  *
  * The number of epochs, the learning rate, the augmentation and the size of a
- * pass only concern the steps to come. What the done steps depend on, or how
- * they are counted, stays.
+ * pass only concern the steps to come. No step depends on the pictures that are
+ * scored, or on the patience. What the done steps depend on, or how they are
+ * counted, stays.
  */
 #ifndef VT_TRAIN_CHANGES_H
 #define VT_TRAIN_CHANGES_H
 #include "base/json.h"
 
+#include <stdbool.h>
+
 /* given: settings that were given to resume. *merged: old with the changes; to
- * be freed. *what: "epochs 4 -> 8, lr 0.1 -> 0.01"; NULL: there are none.
- * VITCL_EINVAL: a setting cannot be changed; says which and why. */
-vitcl_status vt_changes_apply(vt_json **merged, char **what, const vt_json *old,
-                              const vt_json *given, const char *folder);
+ * be freed. *what: "epochs 4 -> 8, lr 0.1 -> 0.01"; NULL: the steps are those
+ * of before. *any: merged differs from old. VITCL_EINVAL: a setting cannot be
+ * changed; says which and why. */
+vitcl_status vt_changes_apply(vt_json **merged, char **what, bool *any,
+                              const vt_json *old, const vt_json *given,
+                              const char *folder);
 
 #endif

@@ -8,6 +8,7 @@
 #include "train/loop_state.h"
 
 #include "base/memory.h"
+#include "train/run_dir.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -338,6 +339,8 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_training *job)
     } else {
         VT_TRY(vt_checkpoint_save(&l.checkpoint, 0));
     }
+    if (job->ranks->rank == 0)
+        VT_TRY(vt_run_dir_begun(job->folder));
     if (first > l.steps) {
         st = vt_fail(VITCL_EINVAL,
                      "%s: %ld steps are done, but epochs %u is only %ld; give "
@@ -345,7 +348,7 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_training *job)
                      job->folder, first, l.s->epochs, l.steps);
         goto done;
     }
-    if (l.s->changed)
+    if (l.s->renewed)
         VT_TRY(vt_settings_save(l.s, job->folder));
     if (job->ranks->rank == 0) /* the others wait for what is written here */
         VT_TRY(vt_ranks_wait(job->ranks));

@@ -13,15 +13,23 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-static const char *const files[] = {"config.json",    "model.safetensors",
-                                    "training.json",  "training.safetensors",
-                                    "training.jsonl", "left_out.txt"};
+#define MARK "training.begins"
+
+static const char *const files[] = {"config.json",
+                                    "model.safetensors",
+                                    "training.json",
+                                    "training.safetensors",
+                                    "training.jsonl",
+                                    "left_out.txt",
+                                    MARK};
 #define MODEL_FILES 2 /* the first ones */
 
 static bool half_written(const char *name)
@@ -106,6 +114,46 @@ vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)
     *out = f, f = (vt_run_dir){0};
 done:
     vt_run_dir_leave(&f);
+    return st;
+}
+
+vitcl_status vt_run_dir_begin(const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    vt_newfile file = {0};
+    char *name = NULL;
+
+    VT_TRY(vt_format(&name, "%s/" MARK, path));
+    VT_TRY(vt_newfile_open(&file, name));
+    fputs("This training has no state yet.\n", file.f);
+    VT_TRY(vt_newfile_commit(&file));
+done:
+    vt_newfile_discard(&file);
+    free(name);
+    return st;
+}
+
+vitcl_status vt_run_dir_begins(bool *out, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    char *name = NULL;
+
+    VT_TRY(vt_format(&name, "%s/" MARK, path));
+    *out = vt_path_exists(name);
+done:
+    free(name);
+    return st;
+}
+
+vitcl_status vt_run_dir_begun(const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    char *name = NULL;
+
+    VT_TRY(vt_format(&name, "%s/" MARK, path));
+    unlink(name);
+done:
+    free(name);
     return st;
 }
 

@@ -8,17 +8,16 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "train/changes.h"
 #include "train/model_files.h"
+#include "train/settings_check.h"
 #include "train/share.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define LR_MAX 1e6
-static const char masked[] = "masked-patch";
+static const char masked[] = VT_OBJECTIVE_MASKED;
 
 void vt_settings_free(vt_settings *s)
 {
@@ -78,21 +77,6 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     }
 }
 
-/* The words of the options are kept in JSON. */
-static vitcl_status check_words(const vitcl_train_options *o)
-{
-    const char *const words[] = {o->preset, o->config, o->model,    o->data,
-                                 o->split,  o->val,    o->objective};
-
-    for (size_t i = 0; i < VT_COUNT(words); i++)
-        if (words[i] && !vt_utf8(words[i], strlen(words[i])))
-            return vt_fail(VITCL_EINVAL,
-                           "%s: a training keeps this name in a file of UTF-8, "
-                           "and it is not UTF-8; rename it or link to it",
-                           words[i]);
-    return VITCL_OK;
-}
-
 /* Overrides from the settings; other members are unchanged. */
 static vitcl_status read_schedule(vt_schedule *out, const vt_json *settings,
                                   const char *name)
@@ -118,7 +102,7 @@ static vitcl_status read_schedule(vt_schedule *out, const vt_json *settings,
                        "%s: \"warmup_steps\" must be a whole number, 0 or more",
                        name);
     VT_TRY(vt_json_within(&s.floor, vt_json_get(settings, "min_lr"), "min_lr",
-                          0, LR_MAX, name));
+                          0, VT_LR_MAX, name));
     s.decay = (vt_decay)i;
     s.warmup = (long)steps;
     *out = s;
@@ -153,7 +137,7 @@ static vitcl_status to_json(vt_json **out, const vitcl_train_options *o,
     char *json = NULL;
     vt_text text;
 
-    VT_TRY(check_words(o));
+    VT_TRY(vt_settings_check_names(o, d));
     if (o->settings) {
         VT_TRY(vt_json_load(&settings, o->settings, 1 << 20, 8));
         VT_TRY(check_file(settings, o->settings));
@@ -259,8 +243,8 @@ static vitcl_status from_json(vt_settings *out, vt_json *json, const char *name)
     s.slices = VT_MAX(s.slices, 1u);
     VT_TRY(read_texts(&s, json, name));
     VT_TRY(read_freeze(&s, vt_json_get(json, "freeze"), name));
-    VT_TRY(
-        vt_json_within(&s.lr, vt_json_get(json, "lr"), "lr", 0, LR_MAX, name));
+    VT_TRY(vt_json_within(&s.lr, vt_json_get(json, "lr"), "lr", 0, VT_LR_MAX,
+                          name));
     if (state && !vt_json_uint(&s.random_state, state)) {
         st = vt_fail(VITCL_ECORRUPT,
                      "%s: \"random_state\" must be a whole number", name);
@@ -273,79 +257,6 @@ done:
 }
 
 /* ---- a new training ---- */
-
-static vitcl_status check(const vitcl_train_options *o)
-{
-    vt_augment a;
-    vt_pixels pixels;
-    const int starts =
-        (o->preset != NULL) + (o->config != NULL) + (o->model != NULL);
-    const uint32_t slices = VT_MAX(o->slices, 1u);
-    const uint32_t longest =
-        vt_share_longest(&(vt_share){o->batch, slices, o->micro});
-
-    if (starts != 1)
-        return vt_fail(VITCL_EINVAL, "a training needs exactly one of preset, "
-                                     "config and model");
-    if (!o->data || !o->output)
-        return vt_fail(VITCL_EINVAL, "a training needs data and an "
-                                     "output folder");
-    if (!vt_augment_named(&a, o->augment, 32, 32))
-        return vt_fail(VITCL_EINVAL,
-                       "augmentation \"%s\" is none of none, crop, light, full",
-                       o->augment);
-    if (o->objective && strcmp(o->objective, masked) != 0 &&
-        strcmp(o->objective, "classes") != 0)
-        return vt_fail(VITCL_EINVAL,
-                       "objective \"%s\" is neither classes nor %s",
-                       o->objective, masked);
-    if (o->model && o->objective && strcmp(o->objective, masked) == 0)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s is for training from scratch, not for fine-tuning",
-                       masked);
-    if (o->pixels && !vt_pixels_named(&pixels, o->pixels))
-        return vt_fail(VITCL_EINVAL,
-                       "pixels \"%s\" are neither pillow nor torchvision",
-                       o->pixels);
-    if (o->pixels && !o->model)
-        return vt_fail(VITCL_EUNSUPPORTED, "pixels are for fine-tuning, not "
-                                           "for training from scratch");
-    if (o->val && o->hold_out)
-        return vt_fail(VITCL_EINVAL,
-                       "pictures of their own and held-out ones cannot both be "
-                       "scored; omit val or hold_out");
-    if (o->patience && !o->val && !o->hold_out)
-        return vt_fail(VITCL_EINVAL,
-                       "patience needs pictures to score: val or hold_out");
-    if (o->batch > 65536)
-        return vt_fail(VITCL_EINVAL, "the batch must be at most 65536, not %u",
-                       o->batch);
-    if (o->epochs > 1000000)
-        return vt_fail(VITCL_EINVAL,
-                       "the epochs must be at most 1000000, not %u", o->epochs);
-    if (slices & (slices - 1))
-        return vt_fail(VITCL_EINVAL,
-                       "the slices must be a power of two, not %u", slices);
-    if (slices > 65536)
-        return vt_fail(VITCL_EINVAL, "the slices must be at most 65536, not %u",
-                       slices);
-    if (longest % o->micro)
-        return vt_fail(VITCL_EINVAL,
-                       "a %s of %u picture%s cannot be split into equal "
-                       "parts of %u",
-                       slices > 1 ? "slice" : "batch", longest,
-                       vt_plural(longest), o->micro);
-    if (!(o->lr > 0 && o->lr < LR_MAX))
-        return vt_fail(VITCL_EINVAL,
-                       "the learning rate must be above 0 and below %g, not %g",
-                       LR_MAX, o->lr);
-    if (o->random_state >> 53)
-        return vt_fail(VITCL_EINVAL, "the random state must be below 2^53");
-    if (o->precision == VITCL_INT8)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "training does not support int8; use f32, bf16 or f16");
-    return VITCL_OK;
-}
 
 vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
                              const vt_dataset *d)
@@ -366,7 +277,7 @@ vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
                : o->objective && !strcmp(o->objective, masked)
                    ? 2e-4
                    : VT_MAX(5e-4 * r.batch / 512, 1e-4);
-    VT_TRY(check(&r));
+    VT_TRY(vt_settings_check(&r));
     VT_TRY(to_json(&json, &r, d));
     VT_TRY(from_json(out, json, "settings"));
 done:
@@ -403,9 +314,26 @@ static vitcl_status check_old(const vt_settings *s, const char *folder,
         s->lr == 0)
         return vt_fail(VITCL_ECORRUPT, "%s: required settings are missing",
                        path);
-    if (check(&o) != VITCL_OK)
+    if (vt_settings_check(&o) != VITCL_OK)
         return vt_fail_in(VITCL_ECORRUPT, "%s", path);
     return file ? check_file(file, path) : VITCL_OK;
+}
+
+/* What a resumed training scores, with what was given to resume it. */
+static vitcl_status check_scored(const vt_settings *s,
+                                 const vitcl_train_options *o)
+{
+    if (o->val && s->hold_out)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: this training began with held-out pictures; omit "
+                       "val to resume",
+                       o->output);
+    if (o->patience && !s->val && !s->hold_out)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: this training scores no pictures, so it cannot "
+                       "have patience; give val",
+                       o->output);
+    return VITCL_OK;
 }
 
 vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
@@ -413,6 +341,7 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
     vitcl_status st = VITCL_OK;
     vt_json *old = NULL, *given = NULL, *merged = NULL;
     char *path = NULL, *changed = NULL;
+    bool renewed;
 
     VT_TRY(vt_format(&path, "%s/training.json", o->output));
     if (!vt_path_exists(path)) {
@@ -421,10 +350,14 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
     }
     VT_TRY(vt_json_load(&old, path, 1 << 20, 10));
     VT_TRY(to_json(&given, o, NULL));
-    VT_TRY(vt_changes_apply(&merged, &changed, old, given, o->output));
+    VT_TRY(
+        vt_changes_apply(&merged, &changed, &renewed, old, given, o->output));
     VT_TRY(from_json(out, merged, path));
     out->changed = changed, changed = NULL;
-    st = check_old(out, o->output, path);
+    out->renewed = renewed;
+    st = check_scored(out, o);
+    if (st == VITCL_OK)
+        st = check_old(out, o->output, path);
     if (st != VITCL_OK)
         vt_settings_free(out);
 done:

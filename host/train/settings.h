@@ -18,6 +18,7 @@ typedef struct vt_settings {
     const char *objective; /* NULL: "classes" */
     const char *pixels;    /* NULL: as the checkpoint */
     bool masked;           /* objective is "masked-patch" */
+    bool renewed;          /* the file does not have all of this yet */
     const char **freeze;   /* NULL-ended, or NULL */
     uint32_t epochs, batch, micro, slices, height, width, hold_out, patience;
     uint32_t pictures, classes; /* of the data at the start */

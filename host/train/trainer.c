@@ -294,6 +294,7 @@ vitcl_status vt_trainer_blame(char *out, size_t size, vt_trainer *t)
     snprintf(out, size, "nothing");
     for (int i = 0; i < t->backward_end; i++) {
         const vt_step *s = vt_plan_step(t->plan, i);
+        const char *name;
 
         VT_TRY(vt_plan_run_part(t->plan, i, i + 1));
         for (int k = 0; k < VT_OUTS; k++) {
@@ -304,8 +305,9 @@ vitcl_status vt_trainer_blame(char *out, size_t size, vt_trainer *t)
             VT_TRY(all_finite(&good, t, s->out[k]));
             if (good)
                 continue;
-            snprintf(out, size, "step %d of the plan, %s %s", i, s->op->name,
-                     vt_value_of(t->plan, s->out[k])->name);
+            name = vt_value_of(t->plan, s->out[k])->name;
+            snprintf(out, size, "step %d of the plan, %s%s%s", i, s->op->name,
+                     name[0] ? " " : "", name);
             goto done;
         }
     }

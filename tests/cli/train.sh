@@ -37,6 +37,11 @@ says 'timm_resnetd: vit_small_resnet26d_224 .*not trained.*BatchNorm'
 echo '{"architecture": "vit_base_patch16_224", "model_args": {"dept": 2}}' >other.json
 run 1 train --config other.json --data data --epochs 1 -o out2
 says '"dept" is unknown'
+for name in vit_base_patch14_dinov2 vit_base_patch16_clip_224; do
+    echo "{\"architecture\": \"$name\"}" >other.json
+    run 1 train --config other.json --data data --epochs 1 -o out2
+    says "other.json: \"$name\" has parts that training from scratch does not build"
+done
 
 # ---- a whole training, and commands that read it
 given=(--config config.json --data data --batch 20 --epochs 4 --hold-out 20
@@ -52,6 +57,13 @@ run 0 eval -m whole --data data --json
 json out
 run 1 train "${given[@]}" -o whole
 says 'a model exists already'
+cp -r whole stateless
+rm -r stateless/training.safetensors stateless/best
+run 1 train "${given[@]}" -o stateless
+says 'a model exists already'
+: >stateless/training.begins # what a killed training leaves that has no state yet
+run 0 train "${given[@]}" --epochs 1 -o stateless
+[ ! -e stateless/training.begins ] || fail 'a mark is left'
 run 0 train --resume -o whole
 err_has 'already finished: 16 steps'
 run 1 train --resume --batch 10 -o whole

@@ -139,6 +139,8 @@ run 0 train --resume -o slow
 err_has 'ended after epoch 4 of 50'
 run 0 train --resume -o slow --patience 5
 err_has 'ended after epoch 6 of 50: none of the last 5 was better'
+run 0 train --resume -o slow # the new patience stays
+err_has 'ended after epoch 6 of 50: none of the last 5 was better'
 run 0 info -m slow/best
 # with pictures of the training
 run 0 train "${given[@]}" --epochs 50 --lr 1e-30 --hold-out 7 --patience 1 -o held
@@ -148,6 +150,9 @@ says 'held: this training began with held-out pictures; omit val to resume'
 run 0 train "${given[@]}" --epochs 1 -o plain
 run 1 train --resume -o plain --patience 2
 says 'plain: this training scores no pictures'
+run 0 train --resume -o plain --epochs 2 --val val
+run 0 train --resume -o plain --epochs 3 # and so do new pictures
+err_has 'epoch 3/3: .*held-out accuracy'
 
 # ---- best/ is never taken from somebody
 mkdir -p mine/best && echo mine >mine/best/notes.txt
