@@ -93,3 +93,19 @@ run 0 "${t[@]}" -o run/h --objective masked-patch --show-predicted seen.png
 err_has 'seen\.png shows the predicted patches'
 run 0 train --resume -o run/h --show-predicted again.png
 cmp seen.png again.png || fail "another figure of the same model"
+
+# A training that has ended shows what it still can, and says what it cannot.
+run 1 train --resume -o run/a --show-batch none.png
+err_has 'none\.png is not drawn: no step was left to train'
+run 1 train --resume -o run/a --curve none.png
+err_has 'none\.png is not drawn: the steps of this training were not kept'
+run 1 train --resume -o run/a --show-predicted none.png
+err_has 'none\.png is not drawn: the objective of this training is not masked-patch'
+[ ! -e none.png ] || fail 'a figure of nothing'
+
+# The operations on a picture that is in a file.
+mkdir -p files/a files/b
+for i in 1 2; do cp "$VT_DATA/sample.jpg" files/a/$i.jpg && cp "$VT_DATA/sample.jpg" files/b/$i.jpg; done
+sed 's/"num_classes": 10,//' tiny.json >any.json
+run 0 train --config any.json --data files --epochs 1 --batch 2 -o run/i --preview files.svg
+err_has "files\.svg shows RandAugment's operations"

@@ -135,6 +135,11 @@ bool curve_read(curve *c, const char *log, uint64_t before)
     return true;
 }
 
+bool curve_any(const curve *c)
+{
+    return c->count > 0;
+}
+
 /* The means of the finite values in COLUMNS parts of the steps. */
 static size_t means(double *x, double *y, const curve *c, int k)
 {

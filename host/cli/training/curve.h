@@ -14,6 +14,7 @@ void curve_epochs(curve *c, const vitcl_train_event *e);
 /* Before the first event of a resumed training: adds the steps before this one,
  * as a log has them. False: there is no log. */
 bool curve_read(curve *c, const char *log, uint64_t before);
+bool curve_any(const curve *c); /* has it any steps? */
 void curve_add(curve *c, const vitcl_train_event *e);
 /* path: a .png or .svg file. Returns the exit status; say: prints why it could
  * not be written. Before the first step there is nothing to write. */

@@ -22,11 +22,12 @@ typedef struct shown {
     training_log kept; /* training.jsonl of the output folder */
     char kept_path[4096];
     training_line line;
-    bool any;      /* a step was reported */
-    bool checking; /* pictures, or scoring them */
-    progress bar;  /* of what is checked before the first step */
-    bool unshown;  /* the sheet of --show-batch could not be written */
-    double peak;   /* largest learning rate so far */
+    bool any;              /* a step was reported */
+    bool checking;         /* pictures, or scoring them */
+    progress bar;          /* of what is checked before the first step */
+    bool unshown;          /* a sheet could not be written */
+    bool batch, predicted; /* were their sheets asked for? */
+    double peak;           /* largest learning rate so far */
 } shown;
 
 /* Before the first step of this run, which may be long after the training's. */
@@ -115,6 +116,7 @@ static int show(void *context, const vitcl_train_batch *b)
     shown *s = context;
     const char *path = s->t->show_batch;
 
+    s->batch = true;
     return drawn(s, show_batch(b, path), path, "the first batch");
 }
 
@@ -131,6 +133,7 @@ static int predicted(void *context, const vitcl_train_batch *b)
     shown *s = context;
     const char *path = s->t->show_predicted;
 
+    s->predicted = true;
     return drawn(s, show_predicted(b, path), path, "the predicted patches");
 }
 
@@ -231,8 +234,29 @@ static int draw_last(shown *s, const vitcl_train_event *last)
         curve_epochs(s->curve, last);
         if (!curve_read(s->curve, s->kept_path, last->steps + 1) && s->t->log)
             curve_read(s->curve, s->t->log, last->steps + 1);
+        if (!curve_any(s->curve))
+            return fail("%s is not drawn: the steps of this training were not "
+                        "kept; --curve keeps them from where it is given",
+                        s->t->curve);
     }
     return curve_write(s->curve, s->t->curve, true);
+}
+
+/* A training that had ended before has no batch to show. */
+static int sheets(const shown *s, int code)
+{
+    const training *t = s->t;
+
+    if (code != EXIT_OK)
+        return code;
+    if (t->show_batch && !s->batch)
+        code =
+            fail("%s is not drawn: no step was left to train", t->show_batch);
+    if (t->show_predicted && !s->predicted)
+        code = fail("%s is not drawn: the objective of this training is not "
+                    "masked-patch",
+                    t->show_predicted);
+    return s->unshown ? EXIT_FAILED : code;
 }
 
 static int run(const training *t, const char *name)
@@ -313,8 +337,7 @@ static int run(const training *t, const char *name)
         code = EXIT_FAILED;
     if (s.curve && draw_last(&s, &last) != EXIT_OK)
         code = EXIT_FAILED;
-    if (s.unshown && code == EXIT_OK)
-        code = EXIT_FAILED;
+    code = sheets(&s, code);
     curve_free(s.curve);
     vitcl_device_free(device);
     return code;
