@@ -147,6 +147,10 @@ static int open_file(work *w, const vitcl_model *model)
     if (old && vt_index_agrees(old, &about) != VITCL_OK)
         return fail("%s; without --update the file is written anew",
                     vitcl_last_error());
+    if (old && !model && !vt_row_alike(vt_index_shape(old), w->e.shape))
+        return fail("%s: its vectors have another shape than this model's; "
+                    "without --update the file is written anew",
+                    w->o->output);
     if (w->kept.folder[0])
         memcpy(about.folder, w->kept.folder, sizeof about.folder);
     if (model) /* no session: all rows are the earlier ones */

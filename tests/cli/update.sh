@@ -171,6 +171,39 @@ is old.safetensors a/{0,1}.ppm b/{0..2}.ppm
 run 0 embed --update -o old.safetensors a/2.ppm
 is old.safetensors a/{0,1}.ppm b/{0..2}.ppm a/2.ppm
 
+# ---- an index that is not what it says: rows of another width, another word
+cat >make.py <<'P'
+import json, struct, sys
+data = open("i.safetensors", "rb").read()
+n, = struct.unpack("<Q", data[:8])
+head = json.loads(data[8:8 + n])
+def raw(key):
+    a, b = head[key]["data_offsets"]
+    return data[8 + n + a:8 + n + b]
+about = {k: v for k, v in head["__metadata__"].items() if k != "block"}
+about.update(json.loads(sys.argv[2]))
+rows, width = head["features"]["shape"]
+less = int(sys.argv[1])
+features = b"".join(raw("features")[4 * width * i:4 * (width * i + less)] for i in range(rows))
+parts = {"features": ("F32", [rows, less], features), "stamps": ("I64", [rows, 2], raw("stamps")),
+         "paths": ("U8", [len(raw("paths"))], raw("paths"))}
+made, at = {"__metadata__": about}, 0
+for key, (dtype, shape, part) in parts.items():
+    made[key] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(part)]}
+    at += len(part)
+text = json.dumps(made).encode()
+text += b" " * (-len(text) % 8)
+open("made.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + b"".join(p[2] for p in parts.values()))
+P
+run 0 embed $small -o i.safetensors a b
+python3 make.py 192 '{}'
+run 0 embed --update -o made.safetensors b
+cp b/0.ppm b/8.ppm # what is new has 192 numbers
+python3 make.py 8 '{}'
+run 1 embed --update -o made.safetensors b
+err_has 'made.safetensors: its vectors have another shape than this model.s; without --update the file is written anew$'
+rm b/8.ppm
+
 # ---- a stop: what is done, and everything else as it was
 run 0 embed $small -o i.safetensors a b
 cp i.safetensors before
