@@ -203,6 +203,9 @@ python3 make.py 8 '{}'
 run 1 embed --update -o made.safetensors b
 err_has 'made.safetensors: its vectors have another shape than this model.s; without --update the file is written anew$'
 rm b/8.ppm
+python3 make.py 192 '{"feature": "a\"b"}'
+run 1 embed --update -o made.safetensors b
+says 'made.safetensors: not an index: its metadata are missing or invalid'
 
 # ---- a stop: what is done, and everything else as it was
 run 0 embed $small -o i.safetensors a b
