@@ -164,7 +164,7 @@ static vitcl_status prepare_patches(vt_picture *out, const vt_picture *in,
     vitcl_status st = VITCL_OK;
     vt_picture part = {0};
     uint32_t rows, columns, w, h;
-    uint8_t *last;
+    uint8_t *rgb = NULL, *last;
 
     vt_patches_fit(&rows, &columns, in->height, in->width, how->patch,
                    how->patches);
@@ -177,11 +177,11 @@ static vitcl_status prepare_patches(vt_picture *out, const vt_picture *in,
     w = columns * how->patch, h = rows * how->patch;
     VT_TRY(
         vt_resize_part(&part, in, how->pixels, w, h, how->filter, 0, 0, w, h));
-    VT_TRY(vt_picture_new(out, how->width, how->height, "of patches"));
-    memcpy(out->rgb, part.rgb, (size_t)w * h * 3);
-    memset(out->rgb + (size_t)w * h * 3, 0,
-           ((size_t)how->width * how->height - (size_t)w * h) * 3);
-    last = out->rgb + (size_t)(how->height - 1) * how->width * 3;
+    /* no picture that anybody decodes: the limit of a side is not for it */
+    VT_TRY(vt_new(&rgb, (size_t)how->width * how->height, 3));
+    *out = (vt_picture){how->width, how->height, rgb};
+    memcpy(rgb, part.rgb, (size_t)w * h * 3);
+    last = rgb + (size_t)(how->height - 1) * how->width * 3;
     last[0] = (uint8_t)rows, last[1] = (uint8_t)(rows >> 8);
     last[2] = (uint8_t)columns, last[3] = (uint8_t)(columns >> 8);
 done:

@@ -564,7 +564,8 @@ Test(preprocess, patches)
     }
 }
 
-/* A prepared picture says its grid; other bytes are no grid. */
+/* A prepared picture says its grid; other bytes are no grid. That of many
+ * patches has more rows of pixels than any other picture may have. */
 Test(preprocess, grid_of_patches)
 {
     vt_preprocess how = {.filter = VT_BILINEAR};
@@ -585,5 +586,10 @@ Test(preprocess, grid_of_patches)
     cr_expect_not(vt_patches_grid(&rows, &columns, out.rgb, &how));
     memset(out.rgb, 0xff, (size_t)out.width * out.height * 3);
     cr_expect_not(vt_patches_grid(&rows, &columns, out.rgb, &how));
+    vt_picture_free(&out);
+    vt_preprocess_any(&how, 16, 16384);
+    cr_assert_eq(vt_prepare(&out, &in, &how), VITCL_OK, "%s", vt_message());
+    cr_expect(vt_patches_grid(&rows, &columns, out.rgb, &how));
+    cr_expect(rows == 104 && columns == 156, "%ux%u", rows, columns);
     vt_picture_free(&out);
 }
