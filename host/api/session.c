@@ -17,11 +17,12 @@
 
 /* The checkpoint's preprocessing. A model with unknown preprocessing can still
  * be run on pixel values, so the error is kept until a picture is given. */
-static void preprocessing(vitcl_session *s)
+static void preprocessing(vitcl_session *s, bool any)
 {
     const vt_model *m = s->model->model;
 
-    s->how_status = vt_model_preprocess(&s->how, m, s->height, s->width);
+    s->how_status = vt_model_preprocess(&s->how, m, any ? 0 : s->height,
+                                        any ? 0 : s->width);
     if (s->how_status != VITCL_OK) {
         snprintf(s->how_message, sizeof s->how_message, "%s", vt_message());
         vt_preprocess_default(&s->how, s->height, s->width);
@@ -222,7 +223,7 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
     s->watcher = o.watcher;
     s->watcher_context = o.watcher_context;
     VT_TRY(vt_handle_size(&s->height, &s->width, &s->batch, model));
-    preprocessing(s);
+    preprocessing(s, any);
     VT_TRY(write_plan(s, &o));
     s->classes = s->out.logits == VT_NONE
                      ? 0

@@ -56,6 +56,12 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
     if (m->pixels_chosen)
         p.pixels = m->pixels;
     VT_TRY(vt_preprocess_check(&p, file));
+    if (any && m->config.budget && p.fit == VT_FIT_NONE)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: pictures of any aspect ratio that are not resized "
+                       "(\"do_resize\": false) are not supported; choose one "
+                       "size (--size)",
+                       file));
     if (any && m->config.budget && source == VT_SOURCE_HF)
         VT_TRY(vt_preprocess_hf_patches(&height, m->preprocessor, m->type,
                                         (uint32_t)m->config.patch_h, file));

@@ -77,3 +77,13 @@ mkdir -p data/train/a data/train/b
 for class in a b; do cp "$VT_DATA/small.png" "data/train/$class"; done
 run 1 finetune -m "$models/timm_naflex_axes" --data data --epochs 1 -o tuned
 says 'NaFlex resizes its positions'
+# A processor's file that is not as the model needs it.
+for wrong in '"patch_size": 16' '"max_num_patches": 0' '"do_resize": false'; do
+    rm -rf other
+    cp -r "$models/hf_naflex" other
+    name=${wrong%%:*}
+    sed -i "s/ $name: [^,]*/ $wrong/" other/preprocessor_config.json
+    run 1 embed -m other "${photos[1]}"
+    says "other/preprocessor_config.json: .*${name//\"/}"
+done
+
