@@ -73,7 +73,36 @@ done:
     return st;
 }
 
-/* Makes a plan in the place of the one that was not used for longest. */
+/* Frees the plan that was not used for longest; false: there is none. */
+static bool forget(struct vt_grids *g)
+{
+    uint32_t at = 0;
+
+    if (!g->count)
+        return false;
+    for (uint32_t i = 1; i < g->count; i++)
+        if (g->kept[i].used < g->kept[at].used)
+            at = i;
+    vt_plan_free(g->kept[at].plan);
+    g->kept[at] = g->kept[--g->count];
+    return true;
+}
+
+/* Beside the plans that are kept, and the weights as f32. */
+static bool fits(const vitcl_session *s, const vt_plan *p)
+{
+    const struct vt_grids *g = s->grids;
+    double bytes = (double)vt_model_parameters(s->model->model) * sizeof(float);
+
+    bytes += (double)vt_plan_memory_of(s->plan).arena;
+    bytes += (double)vt_plan_memory_of(p).arena;
+    for (uint32_t i = 0; i < g->count; i++)
+        bytes += (double)vt_plan_memory_of(g->kept[i].plan).arena;
+    return bytes <= (double)vt_dev_info(s->model->dev)->memory_bytes;
+}
+
+/* Makes a plan, in the place of those that were not used for longest if there
+ * are KEPT or the memory is full. */
 static vitcl_status make(grid **out, vitcl_session *s, uint32_t rows,
                          uint32_t columns, uint32_t batch)
 {
@@ -81,25 +110,20 @@ static vitcl_status make(grid **out, vitcl_session *s, uint32_t rows,
     const uint32_t patch = s->how.patch;
     grid new = {.rows = rows, .columns = columns, .batch = batch};
     vitcl_status st;
-    uint32_t at = 0;
 
-    if (g->count < KEPT) {
-        at = g->count;
-    } else {
-        for (uint32_t i = 1; i < KEPT; i++)
-            if (g->kept[i].used < g->kept[at].used)
-                at = i;
-        vt_plan_free(g->kept[at].plan);
-        g->kept[at] = g->kept[--g->count]; /* memory is free before it is asked
-                                            * for */
-        at = g->count;
-    }
-    VT_TRY(vt_handle_plan(&new.plan, &new.w, s->model, &s->options, batch,
-                          rows * patch, columns * patch, &s->how));
-    VT_TRY(vt_plan_finish(new.plan));
-    g->kept[at] = new, new.plan = NULL;
-    g->count++;
-    *out = &g->kept[at];
+    if (g->count == KEPT) /* memory is free before it is asked for */
+        forget(g);
+    do {
+        vt_plan_free(new.plan), new.plan = NULL;
+        VT_TRY(vt_handle_plan(&new.plan, &new.w, s->model, &s->options, batch,
+                              rows * patch, columns * patch, &s->how));
+        while (!fits(s, new.plan) && forget(g))
+            ;
+        st = vt_plan_finish(new.plan);
+    } while (st == VITCL_ENOMEM && forget(g));
+    VT_TRY(st);
+    *out = &g->kept[g->count++];
+    **out = new, new.plan = NULL;
 done:
     vt_plan_free(new.plan);
     return st;

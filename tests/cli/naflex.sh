@@ -44,6 +44,13 @@ for x, y in zip(a, b):
     assert x["picture"] == y["picture"]
     assert all(abs(p - q) < 1e-4 for p, q in zip(x["features"], y["features"]))
 PYTHON
+# No memory for another plan: one that is kept makes room.
+preload=(env "LD_PRELOAD=$VT_CL_FAIL_LIB" "ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0")
+alone=(embed -m "$models/hf_naflex" --batch 1 "${photos[@]}")
+VT_CL_COUNT=$PWD/calls "${preload[@]}" "$VITCL" "${alone[@]}" >want 2>err || fail "counting"
+n=$(grep -n clCreateBuffer calls | tail -n 1 | cut -d: -f1)
+VT_CL_FAIL="$n -4" "${preload[@]}" "$VITCL" "${alone[@]}" >out 2>err || fail "no memory"
+cmp want out || fail "after memory was short"
 # 16 bits and int8; other processors may have neither.
 if [ "$(uname -m)" = x86_64 ]; then precisions='bf16 int8'; fi
 for precision in ${precisions-}; do

@@ -3,12 +3,13 @@
  * gets alone, whatever else is in its batch, and more grids than are kept are
  * no error.
  */
-#include <vitcl.h>
+#include "api/handles.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <vitcl.h>
 
 enum { SHAPES = 30, COUNT = 64, FEATURES = 16 };
 
@@ -75,6 +76,52 @@ Test(naflex, batches, .init = open_all, .fini = close_all)
         vitcl_image_free(&image[i]);
     vitcl_session_free(one);
     vitcl_session_free(many);
+}
+
+static void count_plans(void *context, const char *line)
+{
+    if (strncmp(line, "plan: ", 6) == 0)
+        ++*(int *)context;
+}
+
+/* How many plans it makes for a picture of shape k, each with a grid of its
+ * own. */
+static int plans_for(vitcl_session *s, unsigned k)
+{
+    static const uint32_t widths[] = {30, 40, 80, 180, 260, 400, 900};
+    static float out[FEATURES];
+    vitcl_image image = picture(widths[k], 120, k);
+    int made = 0;
+
+    vitcl_log_set(count_plans, &made);
+    need(vitcl_embed(out, s, &image, 1));
+    vitcl_log_set(NULL, NULL);
+    vitcl_image_free(&image);
+    return made;
+}
+
+/* Plans are kept while they fit the device's memory. */
+Test(naflex, memory, .init = open_all, .fini = close_all)
+{
+    vitcl_session *s = session_of(1);
+    uint64_t *memory =
+        (uint64_t *)(uintptr_t)&vt_dev_info(model->dev)->memory_bytes;
+    const uint64_t own = vt_plan_memory_of(s->plan).arena,
+                   weights = vt_model_parameters(model->model) * sizeof(float);
+
+    for (unsigned k = 0; k < 5; k++)
+        cr_expect_eq(plans_for(s, k), 1, "shape %u", k);
+    cr_expect_eq(plans_for(s, 0), 0);
+    *memory = weights + 4 * own; /* two or three beside the session's own */
+    cr_expect_eq(plans_for(s, 5), 1);
+    cr_expect_eq(plans_for(s, 5), 0);
+    cr_expect_eq(plans_for(s, 0), 0, "the last one before");
+    cr_expect_eq(plans_for(s, 1), 1, "one that was not used for longest");
+    *memory = 0;
+    cr_expect_eq(plans_for(s, 6), 1);
+    cr_expect_eq(plans_for(s, 6), 0);
+    cr_expect_eq(plans_for(s, 1), 1);
+    vitcl_session_free(s);
 }
 
 /* The size is that of a buffer; what was not prepared is refused. */
