@@ -114,6 +114,8 @@ for end in npy safetensors; do
 done
 run 1 embed -m "$VT_DATA/models/timm_resnet" --tokens g.ppm
 says 'this model has no tokens; use --features pooled'
+run 1 embed -m "$VT_DATA/models/timm_vit_gap_rect" --features class g.ppm
+says 'this model has no class token; use --features pooled or patches'
 run 2 embed -m timm_dinov3 --tokens --features class g.ppm
 says -- '--tokens is --features patches, not class; leave one out'
 run 2 embed -m timm_dinov3 --tokens -o t.csv g.ppm

@@ -30,6 +30,14 @@ static int take_grid(embedding *e, const vitcl_tensor_info *t)
     return EXIT_OK;
 }
 
+static bool has_class_token(const embedding *e)
+{
+    vitcl_tensor_info t = {.size = sizeof t};
+
+    return vitcl_model_weight(&t, NULL, 0, e->on.model, "cls_token") ==
+           VITCL_OK;
+}
+
 /* All tokens after the final norm, under this family's name for them. */
 static int find_tokens(embedding *e)
 {
@@ -42,6 +50,9 @@ static int find_tokens(embedding *e)
             if (strcmp(t.name, names[n]) == 0 && t.rank == 3) {
                 const bool all = strcmp(e->what, "tokens") == 0;
 
+                if (strcmp(e->what, "class") == 0 && !has_class_token(e))
+                    return fail("this model has no class token; use "
+                                "--features pooled or patches");
                 e->on.tensor = names[n];
                 e->on.share = (size_t)t.shape[1] * t.shape[2];
                 e->shape = (vt_row_shape){.columns = all ? t.shape[1] : 0,
