@@ -68,9 +68,24 @@ run 0 search less.safetensors "${photos[1]}" -k 1 --json
 out_has 'palette.png.*"cosine":(1|0.99999)' # with 12 patches again
 run 1 embed -m "$models/timm_naflex" --max-num-patches 20 -u -o less.safetensors "${photos[@]}"
 err_has 'at most 12 patches \(--max-num-patches 12\)'
+run 1 embed -m "$models/timm_vit" -u -o less.safetensors "${photos[@]}"
+err_has 'less.safetensors: its vectors are of another model'
+run 0 embed -m "$models/timm_naflex" --size 24 -o square.safetensors "${photos[@]}"
+run 1 embed --max-num-patches 20 -u -o square.safetensors "${photos[@]}"
+err_has 'square.safetensors: its pictures were prepared in another way'
 run 2 info -m "$models/timm_naflex" --max-num-patches 12 --size 24
 run 1 info -m "$models/timm_vit" --max-num-patches 12
 says 'only NaFlex models have a number of patches'
+
+# A processor's file that is not as the model needs it.
+for wrong in '"patch_size": 16' '"max_num_patches": 0' '"do_resize": false'; do
+    rm -rf other
+    cp -r "$models/hf_naflex" other
+    name=${wrong%%:*}
+    sed -i "s/ $name: [^,]*/ $wrong/" other/preprocessor_config.json
+    run 1 embed -m other "${photos[1]}"
+    says "other/preprocessor_config.json: .*${name//\"/}"
+done
 
 # With --size a picture is one of any model.
 run 0 embed -m "$models/hf_naflex" --size 40x24 "${photos[1]}"
@@ -84,13 +99,3 @@ mkdir -p data/train/a data/train/b
 for class in a b; do cp "$VT_DATA/small.png" "data/train/$class"; done
 run 1 finetune -m "$models/timm_naflex_axes" --data data --epochs 1 -o tuned
 says 'NaFlex resizes its positions'
-# A processor's file that is not as the model needs it.
-for wrong in '"patch_size": 16' '"max_num_patches": 0' '"do_resize": false'; do
-    rm -rf other
-    cp -r "$models/hf_naflex" other
-    name=${wrong%%:*}
-    sed -i "s/ $name: [^,]*/ $wrong/" other/preprocessor_config.json
-    run 1 embed -m other "${photos[1]}"
-    says "other/preprocessor_config.json: .*${name//\"/}"
-done
-

@@ -91,10 +91,11 @@ static const char preset[] = "preset:";
 int embedding_of_index(model_options *common, const vt_about *of,
                        const char *index)
 {
-    if (!common->size.height)
+    if (!common->size.height && !common->patches) {
         common->size = (frame_size){.height = of->height, .width = of->width};
-    if (!common->size.height && !common->patches)
-        common->patches = of->patches;
+        common->patches = of->height ? 0 : of->patches;
+        common->patches_of_index = true;
+    }
     if (!common->pixels)
         common->pixels = of->pixels;
     if (common->model || common->preset)

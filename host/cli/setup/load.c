@@ -109,7 +109,9 @@ static vitcl_status load(vitcl_model **model, vitcl_device *device,
 
     if (st == VITCL_OK && o->pixels)
         st = vitcl_model_set_pixels(*model, o->pixels);
-    if (st == VITCL_OK && o->patches)
+    /* of another model than the index's: vt_index_agrees() says so */
+    if (st == VITCL_OK && o->patches &&
+        (!o->patches_of_index || vitcl_model_patches(*model)))
         st = vitcl_model_set_patches(*model, o->patches);
     if (st != VITCL_OK) {
         vitcl_model_free(*model);

@@ -15,6 +15,7 @@ typedef struct model_options {
     uint32_t batch, threads, patches;
     bool once; /* there is only one batch */
     bool any_batch;
+    bool patches_of_index; /* they are an index's, not named by the user */
 } model_options;
 #define OPT_MODEL(T)                                                           \
     OPT_ROW(T, 'm', "model", OPT_TEXT, "DIR",                                  \
