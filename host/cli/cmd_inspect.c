@@ -14,8 +14,8 @@
 
 typedef struct inspect {
     model_options common;
-    const char *output, *heads, *layer, *head, *query, *class;
-    double residual, discard;
+    const char *output;
+    inspect_choices show;
     bool together;
     picture_options pictures;
 } inspect;
@@ -26,29 +26,29 @@ static const opt options[] = {
      offsetof(inspect, output)},
     {0, "layer", OPT_TEXT, "N",
      "layer whose attention is drawn, from 0 (default: the last)",
-     offsetof(inspect, layer)},
+     offsetof(inspect, show.layer)},
     {0, "head", OPT_TEXT, "N",
      "draw only this head's attention, from 0 (default: all)",
-     offsetof(inspect, head)},
+     offsetof(inspect, show.head)},
     {0, "query", OPT_TEXT, "X,Y",
      "draw the attention of the patch at these pixels of the picture as the "
      "model sees it (default: of the class token)",
-     offsetof(inspect, query)},
+     offsetof(inspect, show.query)},
     {0, "class", OPT_TEXT, "N|top",
      "draw the relevance for this class, by index, or for the best",
-     offsetof(inspect, class)},
+     offsetof(inspect, show.class)},
     {0, "together", OPT_FLAG, NULL,
      "colour the patch tokens of all pictures by the same components",
      offsetof(inspect, together)},
     {0, "heads", OPT_CHOICE, "mean|max|min",
      "how a layer's heads become one in the rollout (default mean)",
-     offsetof(inspect, heads)},
+     offsetof(inspect, show.heads)},
     {0, "residual", OPT_REAL, "R",
      "weight of the residual connection in the rollout (default 0.5)",
-     offsetof(inspect, residual)},
+     offsetof(inspect, show.residual)},
     {0, "discard", OPT_REAL, "R",
      "share of a layer's smallest attention that the rollout leaves out",
-     offsetof(inspect, discard)},
+     offsetof(inspect, show.discard)},
     OPT_DEVICE(inspect),
     OPT_SIDES(inspect),
     OPT_PIXELS(inspect),
@@ -103,11 +103,11 @@ static int find_grid(work *w)
     w->tokens = w->info.tokens;
     w->patches = w->tokens - (uint32_t)w->grid.prefix;
     w->heads = w->info.heads;
-    if (inspect_axial(&w->info) && w->o->class)
+    if (inspect_axial(&w->info) && w->o->show.class)
         return fail("%s: relevance is not available for axial attention; "
                     "leave out --class",
                     w->info.name);
-    if (inspect_axial(&w->info) && w->o->discard > 0)
+    if (inspect_axial(&w->info) && w->o->show.discard > 0)
         return fail("%s: --discard is not available for axial attention, most "
                     "of which is always 0; leave it out",
                     w->info.name);
@@ -119,8 +119,8 @@ static int read_query(work *w)
     int code = EXIT_OK;
 
     w->query = -1;
-    if (w->o->query)
-        code = inspect_query(&w->query, w->o->query, &w->info, &w->grid);
+    if (w->o->show.query)
+        code = inspect_query(&w->query, w->o->show.query, &w->info, &w->grid);
     if (w->query >= 0)
         snprintf(w->from, sizeof w->from, "the patch in row %d, column %d",
                  w->query / w->grid.columns + 1,
@@ -135,20 +135,20 @@ static int read_query(work *w)
 static int choose(work *w)
 {
     uint32_t head = 0;
-    int code = inspect_number(&w->drawn, "layer", w->o->layer, w->info.layers,
-                              w->info.layers - 1);
+    int code = inspect_number(&w->drawn, "layer", w->o->show.layer,
+                              w->info.layers, w->info.layers - 1);
 
     if (code == EXIT_OK)
-        code = inspect_number(&head, "head", w->o->head, w->heads, 0);
-    w->relevance = w->o->class != NULL;
-    w->best = w->relevance && strcmp(w->o->class, "top") == 0;
+        code = inspect_number(&head, "head", w->o->show.head, w->heads, 0);
+    w->relevance = w->o->show.class != NULL;
+    w->best = w->relevance && strcmp(w->o->show.class, "top") == 0;
     if (code == EXIT_OK && w->relevance && !w->info.classes)
         code = fail("%s has no classes for --class", w->info.name);
     if (code == EXIT_OK && w->relevance && !w->best)
-        code =
-            inspect_number(&w->label, "class", w->o->class, w->info.classes, 0);
+        code = inspect_number(&w->label, "class", w->o->show.class,
+                              w->info.classes, 0);
     w->first = head;
-    w->count = w->o->head ? 1 : w->heads;
+    w->count = w->o->show.head ? 1 : w->heads;
     snprintf(w->block, sizeof w->block, "block.%u", w->info.layers - 1);
     return code == EXIT_OK ? read_query(w) : code;
 }
@@ -157,12 +157,12 @@ static int allocate(work *w)
 {
     static const char *const names[] = {"mean", "max", "min"};
     static const vt_fuse fuses[] = {VT_FUSE_MEAN, VT_FUSE_MAX, VT_FUSE_MIN};
-    vt_rollout_options o = {.residual =
-                                w->o->residual > 0 ? w->o->residual : 0.5,
-                            .discard = w->o->discard};
+    vt_rollout_options o = {
+        .residual = w->o->show.residual > 0 ? w->o->show.residual : 0.5,
+        .discard = w->o->show.discard};
 
-    for (size_t i = 0; w->o->heads && i < 3; i++)
-        if (strcmp(w->o->heads, names[i]) == 0)
+    for (size_t i = 0; w->o->show.heads && i < 3; i++)
+        if (strcmp(w->o->show.heads, names[i]) == 0)
             o.heads = fuses[i];
     snprintf(w->how, sizeof w->how,
              "%s of the heads, residual %g, discarded "
@@ -452,7 +452,7 @@ static int run(void *into, const words *operands)
 {
     const inspect *o = into;
     work w = {.o = o};
-    int code = inspect_numbers(o->layer, o->head, o->class);
+    int code = inspect_check(&o->show, operands);
 
     if (code != EXIT_OK)
         return code;
@@ -460,8 +460,6 @@ static int run(void *into, const words *operands)
         return usage("--output DIR is required");
     if (o->together && !inspect_together_can(operands))
         return EXIT_USAGE;
-    if (o->residual >= 1 || o->discard >= 1)
-        return usage("--residual and --discard are shares, below 1");
     code = inspect_open(&w.files, o->output);
     if (code == EXIT_OK)
         code = show(&w, operands);

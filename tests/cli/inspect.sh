@@ -233,3 +233,8 @@ says -- '--output DIR is required'
 run 2 inspect "${model[@]}" -o g --residual 1 "$picture"
 says 'are shares, below 1'
 [ ! -e g ] || fail "wrong usage makes a folder"
+for wrong in '--layer 0' '--head 0' '--query 0,0' '--class top' '--heads max' '--residual 0.1' '--discard 0.1'; do
+    # shellcheck disable=SC2086
+    run 2 inspect "${model[@]}" -o g $wrong
+    says -- "${wrong% *} is about pictures; name some"
+done

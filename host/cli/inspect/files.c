@@ -392,54 +392,6 @@ void inspect_close(inspect_files *f)
     free(f->left_out);
 }
 
-int inspect_number(uint32_t *out, const char *name, const char *text,
-                   uint32_t end, uint32_t without)
-{
-    unsigned long v = without;
-    char *rest = NULL, most[24] = "";
-
-    if (text) {
-        v = strtoul(text, &rest, 10);
-        if (end < UINT32_MAX) /* else the model is not open yet */
-            snprintf(most, sizeof most, " to %u", end - 1);
-        if (*text < '0' || *text > '9' || *rest || v >= end)
-            return usage("--%s %s: it has to be %sa whole number from 0%s",
-                         name, text,
-                         strcmp(name, "class") == 0 ? "top or " : "", most);
-    }
-    *out = (uint32_t)v;
-    return EXIT_OK;
-}
-
-int inspect_numbers(const char *layer, const char *head, const char *class)
-{
-    uint32_t n;
-    int code = inspect_number(&n, "layer", layer, UINT32_MAX, 0);
-
-    if (code == EXIT_OK)
-        code = inspect_number(&n, "head", head, UINT32_MAX, 0);
-    if (code == EXIT_OK && class && strcmp(class, "top") != 0)
-        code = inspect_number(&n, "class", class, UINT32_MAX, 0);
-    return code;
-}
-
-int inspect_query(int *patch, const char *text, const vitcl_model_info *m,
-                  const vt_patch_grid *grid)
-{
-    unsigned x = 0, y = 0;
-    int used = -1;
-
-    if (sscanf(text, "%9u,%9u%n", &x, &y, &used) != 2 || used < 0 || text[used])
-        return usage("--query %s: two whole numbers, as in 100,80", text);
-    x /= m->patch, y /= m->patch;
-    if (x >= m->columns || y >= m->rows)
-        return usage("--query %s is not in the picture of %ux%u pixels (width "
-                     "x height) that the model sees",
-                     text, m->columns * m->patch, m->rows * m->patch);
-    *patch = (int)y * grid->columns + (int)x;
-    return EXIT_OK;
-}
-
 int inspect_report(const char *folder)
 {
     if (vt_inspect_report(folder) != VITCL_OK)

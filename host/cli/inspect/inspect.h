@@ -7,6 +7,7 @@
  */
 #ifndef VT_CLI_INSPECT_H
 #define VT_CLI_INSPECT_H
+#include "cli/setup/options.h"
 #include "cli/terminal/terminal.h"
 #include "inspect/attention.h"
 #include "plot/figure.h"
@@ -75,9 +76,16 @@ float *inspect_room(const vitcl_model_info *m);
 const float *inspect_layer(float *room, const vitcl_tensor_info *t,
                            const float *probs, const vitcl_model_info *m,
                            const vt_patch_grid *grid, uint32_t layer);
-/* Are they numbers, or the class "top"? How many layers and heads there are is
- * known only later. */
-int inspect_numbers(const char *layer, const char *head, const char *class);
+
+/* ---- choices.c: what is drawn of a picture ---- */
+
+typedef struct inspect_choices {
+    const char *heads, *layer, *head, *query, *class;
+    double residual, discard;
+} inspect_choices;
+/* Are there pictures for them, are they numbers, or the class "top"? How many
+ * layers and heads there are is known only later. */
+int inspect_check(const inspect_choices *c, const words *operands);
 /* "X,Y", pixels of a picture with such patches: the patch, from 0. */
 int inspect_query(int *patch, const char *text, const vitcl_model_info *m,
                   const vt_patch_grid *grid);
