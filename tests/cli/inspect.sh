@@ -182,6 +182,30 @@ says -- '--together needs pictures that can be read twice'
 run 2 inspect -m local --together -o g
 says -- '--together needs pictures that can be read twice'
 
+# NaFlex: the largest square of the budget; positions of its grid, and YOLOS'
+run 0 inspect -m "$VT_DATA/models/hf_naflex" -o hf_naflex
+run 0 inspect -m "$VT_DATA/models/hf_yolos" -o hf_yolos
+python3 - "$VT_DATA/models" <<'E' || fail "positions of NaFlex and YOLOS"
+import json, math, struct, sys
+for model, name, first, shape in (("hf_naflex", "embeddings.position_embedding.weight", 0, [5, 5, 5, 5]),
+                                  ("hf_yolos", "embeddings.position_embeddings", 1, [3, 4, 3, 4])):
+    raw = open(f"{sys.argv[1]}/{model}/model.safetensors", "rb").read()
+    n = struct.unpack("<Q", raw[:8])[0]
+    t = json.loads(raw[8:8 + n])[name]
+    width = t["shape"][-1]
+    a, b = t["data_offsets"]
+    raw = raw[8 + n + a:8 + n + b]
+    if t["dtype"] == "BF16": # the upper half of an F32
+        raw = b"".join(b"\0\0" + raw[i:i + 2] for i in range(0, len(raw), 2))
+    v = struct.unpack(f"<{len(raw) // 4}f", raw)
+    rows = [v[i * width:(i + 1) * width] for i in range(first, first + math.prod(shape[:2]))]
+    dot = lambda a, b: sum(x * y for x, y in zip(a, b))
+    want = [dot(a, b) / math.sqrt(dot(a, a) * dot(b, b)) for a in rows for b in rows]
+    got = json.load(open(model + "/model/positions.json"))
+    assert got["shape"] == shape, got["shape"]
+    assert all(abs(a - b) < 1e-5 for a, b in zip(want, got["values"], strict=True)), model
+E
+
 # another size; a layer, a head, a patch
 run 0 inspect "${model[@]}" --size 32x40 -o big "$picture"
 check big 2 2 32 40 4 5
@@ -232,9 +256,9 @@ run 2 inspect "${model[@]}" "$picture"
 says -- '--output DIR is required'
 run 2 inspect "${model[@]}" -o g --residual 1 "$picture"
 says 'are shares, below 1'
-[ ! -e g ] || fail "wrong usage makes a folder"
 for wrong in '--layer 0' '--head 0' '--query 0,0' '--class top' '--heads max' '--residual 0.1' '--discard 0.1'; do
     # shellcheck disable=SC2086
     run 2 inspect "${model[@]}" -o g $wrong
     says -- "${wrong% *} is about pictures; name some"
 done
+[ ! -e g ] || fail "wrong usage makes a folder"

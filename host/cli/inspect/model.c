@@ -146,7 +146,7 @@ static void describe_positions(char alt[INSPECT_TEXT], const double *s,
 }
 
 static int draw_positions(inspect_files *f, const double *s, int rows,
-                          int columns)
+                          int columns, const char *how)
 {
     const uint64_t r = (uint64_t)rows, c = (uint64_t)columns;
     const vitcl_shape shape = {
@@ -161,22 +161,22 @@ static int draw_positions(inspect_files *f, const double *s, int rows,
                             .columns_title = "column of the patch",
                             .rows_title = "row of the patch",
                             .label = "cosine similarity of the positions"};
-    char alt[INSPECT_TEXT];
+    char alt[INSPECT_TEXT], caption[INSPECT_TEXT];
 
+    snprintf(caption, sizeof caption,
+             "Cosine similarity of position embeddings, %s (figure 7, centre, "
+             "of arXiv 2010.11929). The tile at a row and column compares the "
+             "position there with every position of the grid.",
+             how);
     describe_positions(alt, s, rows, columns);
-    return inspect_write(
-        f, &(inspect_figure){
-               .kind = "positions",
-               .title = "Position similarity",
-               .alt = alt,
-               .caption = "Cosine similarity of position embeddings, as "
-                          "trained (figure 7, centre, of arXiv 2010.11929). "
-                          "The tile at a row and column compares the position "
-                          "there with every position of the grid.",
-               .tiles = &tiles,
-               .unit = "cosine",
-               .shape = &shape,
-               .value = s});
+    return inspect_write(f, &(inspect_figure){.kind = "positions",
+                                              .title = "Position similarity",
+                                              .alt = alt,
+                                              .caption = caption,
+                                              .tiles = &tiles,
+                                              .unit = "cosine",
+                                              .shape = &shape,
+                                              .value = s});
 }
 
 /* A weight [rows, width], or NULL. */
@@ -240,6 +240,7 @@ static int show_positions(inspect_files *f, const vitcl_model *m,
     size_t rows = 0, width = 0;
     float *w = NULL;
     double *s;
+    const char *how = "as trained";
     char name[64];
     int code;
 
@@ -248,6 +249,12 @@ static int show_positions(inspect_files *f, const vitcl_model *m,
         w = read_rows(m, name, &rows, &width);
         if (!w)
             w = read_axes(m, prefixes[i], &rows, &width);
+        if (!w) { /* NaFlex, YOLOS: those that a grid of this size gets */
+            snprintf(name, sizeof name, "%spos_embed@%zux%zu", prefixes[i], gh,
+                     gw);
+            w = read_rows(m, name, &rows, &width);
+            how = "resized to this grid";
+        }
     }
     if (!w)
         return inspect_left_out(f, "positions",
@@ -262,7 +269,7 @@ static int show_positions(inspect_files *f, const vitcl_model *m,
                VITCL_OK) {
         code = failed();
     } else {
-        code = draw_positions(f, s, (int)gh, (int)gw);
+        code = draw_positions(f, s, (int)gh, (int)gw, how);
     }
     free(w);
     free(s);
