@@ -272,7 +272,9 @@ static int open_run(work *w, const words *operands)
     session.gradients = w->relevance;
     session.watcher = see;
     session.watcher_context = w;
-    code = start_session(&w->session, w->device, w->model, &session);
+    code = one_size(&session, w->model);
+    if (code == EXIT_OK)
+        code = start_session(&w->session, w->device, w->model, &session);
     if (code == EXIT_OK)
         code = allocate(w);
     w->batches =

@@ -183,6 +183,8 @@ run 2 inspect -m local --together -o g
 says -- '--together needs pictures that can be read twice'
 
 # NaFlex: the largest square of the budget; positions of its grid, and YOLOS'
+run 0 inspect -m "$VT_DATA/models/timm_naflex" --together -o naflex "$picture"
+check naflex 2 2 48 48 6 6
 run 0 inspect -m "$VT_DATA/models/hf_naflex" -o hf_naflex
 run 0 inspect -m "$VT_DATA/models/hf_yolos" -o hf_yolos
 python3 - "$VT_DATA/models" <<'E' || fail "positions of NaFlex and YOLOS"

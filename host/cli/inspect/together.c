@@ -111,7 +111,9 @@ int inspect_together_find(inspect_together *t, const model_options *common,
     options.watch = watched;
     options.watcher = see;
     options.watcher_context = &w;
-    code = start_session(&session, t->device, t->model, &options);
+    code = one_size(&options, t->model);
+    if (code == EXIT_OK)
+        code = start_session(&session, t->device, t->model, &options);
     if (code == EXIT_OK)
         code = allocate(&w, t);
     if (code == EXIT_OK && !(batches = batches_open(operands, pictures)))
