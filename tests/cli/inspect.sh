@@ -181,6 +181,8 @@ run 2 inspect -m local --together -o g - </dev/null
 says -- '--together needs pictures that can be read twice'
 run 2 inspect -m local --together -o g
 says -- '--together needs pictures that can be read twice'
+run 2 inspect -m local --together -o g /dev/stdin < <(cat 1.ppm)
+says -- '--together needs pictures that can be read twice'
 
 # NaFlex: the largest square of the budget; positions of its grid, and YOLOS'
 run 0 inspect -m "$VT_DATA/models/timm_naflex" --together -o naflex "$picture"

@@ -3,6 +3,7 @@
  */
 #include "together.h"
 
+#include "cli/pictures/piped.h"
 #include "inspect/components.h"
 
 #include <math.h>
@@ -89,10 +90,11 @@ bool inspect_together_can(const words *operands)
     bool can = operands->count > 0;
 
     for (size_t i = 0; i < operands->count; i++)
-        can &= strcmp(operands->item[i], "-") != 0;
+        can &= strcmp(operands->item[i], "-") != 0 &&
+               !piped_is_name(operands->item[i]);
     if (!can)
         usage("--together needs pictures that can be read twice: name files or "
-              "folders, not -");
+              "folders, not - or a pipe");
     return can;
 }
 
