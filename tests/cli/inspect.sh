@@ -210,6 +210,12 @@ for model, name, first, shape in (("hf_naflex", "embeddings.position_embedding.w
     assert all(abs(a - b) < 1e-5 for a, b in zip(want, got["values"], strict=True)), model
 E
 
+# a long name is cut between characters
+long=$(printf 'x%.0s' {1..2}; printf '写%.0s' {1..70}).ppm
+cp 1.ppm "$long"
+run 0 inspect -m local -o cut "$long"
+! grep -q $'\xef\xbf\xbd' cut/inspect.json || fail "a name is cut inside a character"
+
 # another size; a layer, a head, a patch
 run 0 inspect "${model[@]}" --size 32x40 -o big "$picture"
 check big 2 2 32 40 4 5

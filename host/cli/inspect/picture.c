@@ -2,6 +2,7 @@
  * picture.c - what `vitcl inspect` shows of a picture.
  */
 #include "base/status.h"
+#include "base/utf8.h"
 #include "inspect.h"
 #include "inspect/components.h"
 #include "together.h"
@@ -18,6 +19,21 @@ static int largest(const double *value, int n)
     for (int i = 1; i < n; i++)
         at = value[i] > value[at] ? i : at;
     return at;
+}
+
+/* How many bytes of a name, at most `most`, are whole characters. */
+static int fitting(const char *name, size_t most)
+{
+    size_t at = 0;
+
+    while (name[at]) {
+        const size_t n = vt_utf8_character(name + at), bytes = n ? n : 1;
+
+        if (at + bytes > most)
+            break;
+        at += bytes;
+    }
+    return (int)at;
 }
 
 /* ---- one map: rollout, relevance ---- */
@@ -45,10 +61,11 @@ static int write_map(inspect_files *f, const inspect_picture *p,
     char alt[INSPECT_TEXT];
 
     snprintf(alt, sizeof alt,
-             "%.150s, and beside it the same under its %.150s: the largest, "
+             "%.*s, and beside it the same under its %.*s: the largest, "
              "%.3g, has the patch in row %d of %d, column %d of %d.",
-             p->name, label, g->value[at], at / p->columns + 1, p->rows,
-             at % p->columns + 1, p->columns);
+             fitting(p->name, 150), p->name, fitting(label, 150), label,
+             g->value[at], at / p->columns + 1, p->rows, at % p->columns + 1,
+             p->columns);
     whole.alt = alt, whole.tiles = &tiles, whole.shape = &shape;
     return inspect_write(f, &whole);
 }
@@ -84,11 +101,13 @@ int inspect_relevance(inspect_files *f, const inspect_picture *p,
                             "Wolf, arXiv 2103.15679). Bright is much.",
                         .unit = "relevance",
                         .value = value};
+    int most;
 
     snprintf(number, sizeof number, "class %u", index);
     name = name ? name : label ? label : number;
-    snprintf(title, sizeof title, "Relevance for %.200s", name);
-    snprintf(text, sizeof text, "relevance for %.200s", name);
+    most = fitting(name, 200);
+    snprintf(title, sizeof title, "Relevance for %.*s", most, name);
+    snprintf(text, sizeof text, "relevance for %.*s", most, name);
     return write_map(f, p, &g, text);
 }
 
@@ -114,13 +133,13 @@ static int draw_heads(inspect_files *f, const inspect_picture *p,
     else
         snprintf(title, sizeof title, "Attention of layer %u", layer);
     snprintf(alt, sizeof alt,
-             "%.200s under the attention of %d head%s of layer %u, from %s: "
+             "%.*s under the attention of %d head%s of layer %u, from %s: "
              "the largest, %.3g, is of head %u to the patch in row %d of %d, "
              "column %d of %d.",
-             p->name, tiles->count, vt_plural((uint64_t)tiles->count), layer,
-             from, value[at], first + (uint32_t)(at / n),
-             at % n / p->columns + 1, p->rows, at % n % p->columns + 1,
-             p->columns);
+             fitting(p->name, 200), p->name, tiles->count,
+             vt_plural((uint64_t)tiles->count), layer, from, value[at],
+             first + (uint32_t)(at / n), at % n / p->columns + 1, p->rows,
+             at % n % p->columns + 1, p->columns);
     snprintf(caption, sizeof caption,
              "Attention probabilities from %s to each patch in layer %u "
              "(layers and heads count from 0). Bright is much; all heads have "
@@ -230,10 +249,11 @@ static int draw_tokens(inspect_files *f, const inspect_picture *p,
                  : "its smallest number to its largest",
              spreads);
     snprintf(alt, sizeof alt,
-             "%.200s, and beside it its patch tokens as colours: patches of "
+             "%.*s, and beside it its patch tokens as colours: patches of "
              "like colour have like tokens. The three components have %.1f, "
              "%.1f and %.1f %% of the variance.",
-             p->name, 100 * variance[0], 100 * variance[1], 100 * variance[2]);
+             fitting(p->name, 200), p->name, 100 * variance[0],
+             100 * variance[1], 100 * variance[2]);
     snprintf(caption, sizeof caption,
              "The first three principal components of %s (tensor %s) as red, "
              "green and blue, each from %s. The sign is such that the axis' "
