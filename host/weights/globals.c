@@ -84,22 +84,6 @@ vitcl_status vt_pickle_refuse_foreign(const vt_pickle *p, uint32_t foreign)
                    (int)VT_MIN(f->name_length, 80), f->name);
 }
 
-/* Is there a tensor among these, or among those of a tuple of them? */
-static bool has_tensor(const vt_pickle *p, const vt_pk_value *list, int depth)
-{
-    uint32_t i = list->first;
-
-    for (uint32_t k = 0; k < list->count; k++, i = p->items[i].next) {
-        const vt_pk_value *v = &p->values[p->items[i].value];
-
-        if (v->kind == VT_PK_STORAGE || v->kind == VT_PK_TENSOR ||
-            (v->kind == VT_PK_FOREIGN && v->number) ||
-            (depth && v->kind == VT_PK_TUPLE && has_tensor(p, v, depth - 1)))
-            return true;
-    }
-    return false;
-}
-
 /* What a foreign object makes. */
 static vitcl_status make_foreign(vt_pickle *p, uint32_t foreign, bool tensor,
                                  vt_pk_ref *out)
@@ -185,7 +169,7 @@ vitcl_status vt_pickle_reduce(vt_pickle *p, vt_pk_ref what, vt_pk_ref args,
     const vt_pk_value *f = &p->values[what], *a = &p->values[args];
 
     if (f->kind == VT_PK_FOREIGN && a->kind == VT_PK_TUPLE)
-        return make_foreign(p, f->other, f->number || has_tensor(p, a, 1), out);
+        return make_foreign(p, f->other, f->number || a->number, out);
     if (f->kind != VT_PK_GLOBAL || a->kind != VT_PK_TUPLE)
         return vt_fail(
             VITCL_ECORRUPT,

@@ -25,8 +25,9 @@ typedef uint32_t vt_pk_ref; /* index of a value */
 typedef struct vt_pk_value {
     vt_pk_kind kind;
     uint32_t first, last, count; /* items: from 1; 0: none */
-    int64_t number;              /* an int; a storage's elements; 1: a foreign
-                                  * object is made from a tensor */
+    int64_t number;              /* an int; a storage's elements; 1: a tuple has
+                                  * a tensor, a foreign object is made from
+                                  * one */
     const char *text;            /* a string; a global; a storage's key */
     size_t length;
     uint32_t other; /* a global's index; a foreign object's; a storage's type; a

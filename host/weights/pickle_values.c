@@ -27,6 +27,14 @@ done:
     return st;
 }
 
+/* Counted when a value is added, not when it is asked for: a tuple may be asked
+ * often. */
+static bool has_tensor(const vt_pk_value *v)
+{
+    return v->kind == VT_PK_STORAGE || v->kind == VT_PK_TENSOR ||
+           ((v->kind == VT_PK_FOREIGN || v->kind == VT_PK_TUPLE) && v->number);
+}
+
 vitcl_status vt_pickle_append(vt_pickle *p, vt_pk_ref to, vt_pk_ref key,
                               vt_pk_ref value)
 {
@@ -45,6 +53,8 @@ vitcl_status vt_pickle_append(vt_pickle *p, vt_pk_ref to, vt_pk_ref key,
     else
         v->first = i;
     v->last = i;
+    if (v->kind == VT_PK_TUPLE && has_tensor(&p->values[value]))
+        v->number = 1;
 done:
     return st;
 }

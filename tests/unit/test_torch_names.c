@@ -233,6 +233,40 @@ Test(torch, skips_foreign_objects)
         }
 }
 
+/* A tuple in a tuple, a million times, is looked through once. */
+Test(torch, many_tuples_in_one, .timeout = 60)
+{
+    enum { N = 1 << 20, FETCHES = 2 * N };
+    static const char beside[] = "\x8c\x04"
+                                 "args"
+                                 "cx\nMine\n";
+    char *const program = malloc(2 * FETCHES + 200), *at = program;
+    vt_tensors *t = NULL;
+
+    cr_assert(program);
+#define PUT(text) memcpy(at, text, sizeof(text) - 1), at += sizeof(text) - 1
+    PUT("}(" W ONE);
+    PUT(beside);
+    for (int deep = 0; deep < 2; deep++) {
+        if (!deep)
+            PUT("Nq\x00"
+                "0");
+        PUT("(");
+        for (int i = 0; i < N; i++, at += 2)
+            at[0] = 'h', at[1] = (char)deep;
+        if (!deep)
+            PUT("tq\x01"
+                "0");
+    }
+    PUT("tRu.");
+#undef PUT
+    cr_assert_eq(run(&t, program, (size_t)(at - program)), VITCL_OK, "%s",
+                 vt_message());
+    cr_expect_eq(vt_tensors_count(t), 1);
+    vt_tensors_free(t);
+    free(program);
+}
+
 /* In place of a tensor, or of all, they are refused by their names. */
 Test(torch, refuses_foreign_tensors)
 {
@@ -243,6 +277,8 @@ Test(torch, refuses_foreign_tensors)
     static const char mixed[] = "}(" W ONE "\x8c\x01v" QUANTISED "u.";
     static const char wrapped[] =
         "}\x8c\x05model}(" W ONE "\x8c\x01v" WRAPPED "us.";
+    static const char deeper[] =
+        "}" W "cx\nfrom_type\n(((((" SIX "K\x00tttttRs.";
     static const char whole[] = "ctimm.x\nViT\n)\x81}" W ONE "sb.";
     static const char inside[] =
         "}(\x8c\x05modelctimm.x\nViT\n)\x81}" W ONE "sb\x8c\x05"
@@ -257,6 +293,7 @@ Test(torch, refuses_foreign_tensors)
     refused(q, sizeof q - 1, "torch._utils._rebuild_qtensor is not allowed");
     refused(mixed, sizeof mixed - 1, "_rebuild_qtensor is not allowed");
     refused(wrapped, sizeof wrapped - 1, "x.from_type is not allowed");
+    refused(deeper, sizeof deeper - 1, "x.from_type is not allowed");
     refused(whole, sizeof whole - 1, "timm.x.ViT is not allowed");
     refused(inside, sizeof inside - 1, "timm.x.ViT is not allowed");
     refused(unknown, sizeof unknown - 1, "UntypedStorage is not allowed");
