@@ -82,6 +82,9 @@ void vt_params_load(vt_params_table *table, vitcl_device_info *info);
 void vt_params_text(vt_params_table *table, vitcl_device_info *info,
                     char *text);
 
+/* VITCL_EIO: vt_params_save() would lose lines, because the user's file is
+ * ignored. */
+vitcl_status vt_params_check(void);
 /* Saves it in the user's file, replacing an earlier entry for this device,
  * driver, kernel and precision. */
 vitcl_status vt_params_save(const vt_dev *dev, const char *entry);

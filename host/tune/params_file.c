@@ -22,6 +22,7 @@
 #define FORMAT "vitcl tuned 1"
 #define NAME "tuned"
 #define LIMIT ((size_t)256 << 10)
+#define LINE ((size_t)512 + VT_ENTRY)
 
 static int folder_of(bool make)
 {
@@ -157,14 +158,51 @@ static bool append(char **out, size_t *used, size_t *cap, const char *line)
     return true;
 }
 
+/* The user's file, and its lines behind the first; NULL: it has none. Lines of
+ * a file that is ignored would be lost where it is written. */
+static vitcl_status read_lines(char **text, char **lines, int folder,
+                               const char *path)
+{
+    const char *why = NULL, *first;
+
+    vt_user_text(text, &why, folder, NAME, LIMIT - LINE);
+    *lines = *text;
+    first = next_line(lines);
+    if (!first)
+        *lines = NULL;
+    else if (strcmp(first, FORMAT) != 0)
+        why = "its first line is not \"" FORMAT "\"";
+    return why ? vt_fail(VITCL_EIO,
+                         "%s: %s, so nothing can be added; correct or remove "
+                         "it",
+                         path, why)
+               : VITCL_OK;
+}
+
+vitcl_status vt_params_check(void)
+{
+    const int folder = folder_of(false);
+    vitcl_status st;
+    char path[4096] = "", *text = NULL, *lines;
+
+    if (folder < 0)
+        return VITCL_OK; /* there are no lines to lose */
+    vt_params_path(path, sizeof path);
+    st = read_lines(&text, &lines, folder, path);
+    close(folder);
+    free(text);
+    return st;
+}
+
 vitcl_status vt_params_save(const vt_dev *dev, const char *entry)
 {
     const int folder = folder_of(true);
-    const char *why = NULL, *behind = entry;
-    char path[4096] = "", key[512 + VT_ENTRY], line[512 + VT_ENTRY];
+    const char *behind = entry;
+    char path[4096] = "", key[LINE], line[LINE];
     char *text = NULL, *rest, *old, *out = NULL;
     size_t used = 0, cap = 0;
     int error = folder < 0 ? errno : ENOMEM; /* if nothing is written */
+    vitcl_status st;
     bool good;
 
     vt_params_path(path, sizeof path);
@@ -180,22 +218,20 @@ vitcl_status vt_params_save(const vt_dev *dev, const char *entry)
              vt_dev_info(dev)->driver, (int)(behind - entry), entry);
     snprintf(line, sizeof line, "%s\t%s\t%s", vt_dev_info(dev)->name,
              vt_dev_info(dev)->driver, entry);
+    VT_TRY(read_lines(&text, &rest, folder, path));
     good = append(&out, &used, &cap, FORMAT);
-    vt_user_text(&text, &why, folder, NAME, LIMIT - sizeof line);
-    rest = text;
-    old = next_line(&rest);
-    if (old && strcmp(old, FORMAT) == 0)
-        while (good && (old = next_line(&rest)))
-            good = !stays(old, key) || append(&out, &used, &cap, old);
-    else if (good)
+    if (!rest && good)
         good = append(&out, &used, &cap, "# device, driver, parameters");
+    while (good && (old = next_line(&rest)))
+        good = !stays(old, key) || append(&out, &used, &cap, old);
     good = good && append(&out, &used, &cap, line);
     if (good && !vt_user_write(folder, NAME, "", 0, out, used))
         good = false, error = errno;
+    if (!good)
+        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(error));
+done:
     close(folder);
     free(text);
     free(out);
-    return good ? VITCL_OK
-                : vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
-                          strerror(error));
+    return st;
 }

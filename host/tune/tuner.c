@@ -90,6 +90,7 @@ vitcl_status vt_tuner_new(vt_tuner **out, vt_dev *dev, const char *provider,
     memcpy(t->products, products, (size_t)n * sizeof *products);
     t->n = n;
     VT_TRY(start(t->best, dev, provider, form, type));
+    VT_TRY(vt_params_check()); /* not only after a long search */
     *out = t, t = NULL;
 done:
     vt_tuner_free(t);

@@ -58,6 +58,11 @@ answers bad.npy
 err_lines 1
 err_has '/config/vitcl/tuned is ignored: '
 cmp plain.npy bad.npy || fail "other bits"
+# Such a file is not replaced: nothing is searched.
+cp config/vitcl/tuned before
+run 1 tune $small --seconds 60
+err_has '/config/vitcl/tuned: .* nothing can be added; correct or remove it$'
+cmp before config/vitcl/tuned || fail "its lines are lost"
 rm config/vitcl/tuned
 
 # What is kept for CLBlast, as CLBlast's own tuners write it.

@@ -8,6 +8,7 @@
 #include "support/pictures.h"
 #include "trials/trials.h"
 #include "tune/params.h"
+#include "tune/tuner.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -294,8 +295,7 @@ static void whole(const char *want)
     free(text);
 }
 
-/* A file that is not there, or is of another version, is begun; blank lines
- * are not kept. */
+/* A file that is not there, or is empty, is begun; blank lines are not kept. */
 Test(params, begun)
 {
     static const char tile[] = "tile f32 size 48 terms 8";
@@ -307,9 +307,6 @@ Test(params, begun)
     snprintf(want, sizeof want,
              "vitcl tuned 1\n# device, driver, parameters\n%s\t%s\t%s\n",
              info->name, info->driver, tile);
-    cr_assert_eq(vt_params_save(dev, tile), VITCL_OK, "%s", vt_message());
-    whole(want);
-    put("vitcl tuned 2\n" KEY ROWS "\n");
     cr_assert_eq(vt_params_save(dev, tile), VITCL_OK, "%s", vt_message());
     whole(want);
     put("");
@@ -329,6 +326,32 @@ static void not_saved(const char *why)
     cr_expect(strstr(vt_message(), why), "\"%s\" lacks %s", vt_message(), why);
 }
 
+/* A file that is ignored is kept as it is, and a search does not begin. */
+Test(params, kept)
+{
+    static const char later[] = "vitcl tuned 2\n" KEY ROWS "\n";
+    const char *const ours = later + sizeof "vitcl tuned 2";
+    const vt_candidate_product one = {1, 1, 1, 1};
+    vt_tuner *t = NULL;
+
+    begin();
+    for (int rights = 0; rights < 2; rights++) {
+        const char *const why =
+            rights ? "others can write to it" : "its first line is not";
+
+        put(rights ? "vitcl tuned 1\n" KEY ROWS "\n" : later);
+        if (rights)
+            cr_assert_eq(chmod(path, 0666), 0);
+        not_saved(why);
+        has(rights ? "vitcl tuned 1\n" : later, true);
+        has(ours, true);
+        cr_expect_eq(vt_tuner_new(&t, vt_test_device(), "native", "tile",
+                                  VT_F32, &one, 1),
+                     VITCL_EIO);
+        cr_expect(strstr(vt_message(), why), "%s", vt_message());
+    }
+}
+
 /* What cannot be written is an error that says why, and leaves nothing. */
 Test(params, not_saved)
 {
@@ -337,7 +360,7 @@ Test(params, not_saved)
     begin();
     snprintf(store, sizeof store, "%s/vitcl", folder);
     cr_assert_eq(mkdir(path, 0700), 0);
-    not_saved("/vitcl/tuned: cannot write: Is a directory");
+    not_saved("/vitcl/tuned: others can write to it, or it is not a regular");
     cr_assert_eq(rmdir(path), 0);
     cr_assert_eq(chmod(store, 0777), 0);
     not_saved("/vitcl/tuned: the folder does not exist, or others can write");
