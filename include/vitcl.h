@@ -607,8 +607,10 @@ void vitcl_loader_free(vitcl_loader *loader);
 
 /* Writes the checkpoint at `path` to a folder with the names and configs of
  * `to`: "timm" or "hf". dtype: "f32", "f16", "bf16", or NULL for the stored
- * one. The same checkpoint always gives the same bytes. VITCL_EUNSUPPORTED: the
- * other library cannot express the model; nothing is written. */
+ * one. The same checkpoint always gives the same bytes. A
+ * preprocessor_config.json or processor_config.json of an earlier model in the
+ * folder is removed. VITCL_EUNSUPPORTED: the other library cannot express the
+ * model; nothing is written. */
 VITCL_STATUS vitcl_convert(const char *folder, const char *path, const char *to,
                            const char *dtype);
 

@@ -251,7 +251,8 @@ static const char *const names[] = {"model.safetensors", "config.json",
                                     "preprocessor_config.json",
                                     "processor_config.json"};
 
-/* What was not written is not there. */
+/* What was not written is not there, and would be of another model if it lay in
+ * the folder. */
 static vitcl_status move_all(const char *folder, const char *part)
 {
     vitcl_status st;
@@ -262,7 +263,8 @@ static vitcl_status move_all(const char *folder, const char *part)
         free(to), to = NULL;
         VT_TRY(vt_format(&from, "%s/%s", part, names[i]));
         VT_TRY(vt_format(&to, "%s/%s", folder, names[i]));
-        if (rename(from, to) != 0 && errno != ENOENT)
+        if (rename(from, to) != 0 &&
+            (errno != ENOENT || (unlink(to) != 0 && errno != ENOENT)))
             VT_TRY(vt_fail(VITCL_EIO, "%s: %s", to, strerror(errno)));
     }
 done:

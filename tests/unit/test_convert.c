@@ -498,6 +498,26 @@ Test(convert, replaces_only_with_what_is_right)
     end();
 }
 
+/* How another model's pictures are prepared is not left beside this one. */
+Test(convert, removes_what_is_of_another_model)
+{
+    begin();
+    make(0);
+    cr_assert_eq(vitcl_convert(at("hf", ""), at("timm", ""), "hf", NULL),
+                 VITCL_OK, "%s", vt_message());
+    vt_test_text(folder, "hf/processor_config.json",
+                 "{\"image_processor\": {\"do_resize\": false}}");
+    cr_assert_eq(vitcl_convert(at("hf", ""), at("timm", ""), "hf", NULL),
+                 VITCL_OK, "%s", vt_message());
+    cr_expect_not(vt_have(at("hf", "/processor_config.json")));
+    cr_expect(vt_have(at("hf", "/preprocessor_config.json")));
+    cr_assert_eq(vitcl_convert(at("hf", ""), at("timm", ""), "timm", NULL),
+                 VITCL_OK, "%s", vt_message());
+    cr_expect_not(vt_have(at("hf", "/preprocessor_config.json")));
+    same(at("timm", "/config.json"), at("hf", "/config.json"), "timm");
+    end();
+}
+
 /* timm's MLP has int(embed_dim * mlp_ratio) rows, as our config must say. */
 Test(convert, the_ratio_gives_the_width)
 {
