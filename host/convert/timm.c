@@ -32,8 +32,9 @@ const char *vt_timm_lacks(const vt_model *m)
            : c->rel_pos_turned && vt_timm_oblong(c)
                ? "tables of relative positions that are not square, as HF "
                  "reads them"
-           : c->axial      ? "axial attention"
-           : c->pre_logits ? "a pre-logits layer"
+           : c->axial       ? "axial attention"
+           : c->tokens_last ? "detection tokens"
+           : c->pre_logits  ? "a pre-logits layer"
            : c->pre_norm && c->classes && !c->final_norm && !c->fc_norm
                ? "a head on patches without a norm"
            : strcmp(c->family, "resnet") == 0 && vt_json_get(args, "layers")
