@@ -298,6 +298,19 @@ static vitcl_status fail_outside(vitcl_status st, const char *folder,
               : st;
 }
 
+/* Are the names those of this library? Some classes of transformers have names
+ * of their own. */
+static bool has_names(const vt_weights *w, bool timm)
+{
+    static const char *const hf[] = {"hf", "dinov3", "dinov3 gated", "aimv2"};
+    const char *names_of = vt_weights_dialect(w);
+
+    for (size_t i = 0; !timm && i < VT_COUNT(hf); i++)
+        if (strcmp(names_of, hf[i]) == 0)
+            return true;
+    return timm && strcmp(names_of, "timm") == 0;
+}
+
 vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
                            const char *dtype)
 {
@@ -340,7 +353,7 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     same = vt_model_json(j.model) &&
            vt_model_config(j.model)->source ==
                (timm ? VT_SOURCE_TIMM : VT_SOURCE_HF) &&
-           strcmp(vt_weights_dialect(j.weights), to) == 0;
+           has_names(j.weights, timm);
     if (same && timm)
         VT_TRY(check_timm(&j));
     VT_TRY(same ? keep_names(&j, timm, file) : translate(&j, timm, file));

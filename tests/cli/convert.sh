@@ -17,6 +17,22 @@ run 0 convert -m "$VT_DATA/models/timm_dinov2_swiglu_reg" -o hf --to hf
 grep -q '"mlp_ratio": 2,' hf/config.json || fail "mlp_ratio: $(grep mlp hf/config.json)"
 grep -aq '"dinov2_with_registers.embeddings.mask_token"' hf/model.safetensors || fail 'no mask token'
 
+# These have names that no other class of HF has; only the type changes.
+for name in hf_aimv2 hf_aimv2_native hf_dinov3 hf_dinov3_gated; do
+    run 0 convert -m "$VT_DATA/models/$name" -o same --to hf --dtype f16
+    cmp "$VT_DATA/models/$name/config.json" same/config.json || fail "$name: config"
+    run 0 convert -m "$VT_DATA/models/$name" -o full --to hf
+    python3 - "$VT_DATA/models/$name" full <<'P' || fail "$name: other names"
+import json, struct, sys
+
+def names(folder):
+    raw = open(folder + "/model.safetensors", "rb").read()
+    return sorted(set(json.loads(raw[8:8 + struct.unpack("<Q", raw[:8])[0]])) - {"__metadata__"})
+
+assert names(sys.argv[1]) == names(sys.argv[2])
+P
+done
+
 # open_clip's folders have no config.json of timm's to copy
 run 0 convert -m "$VT_DATA/text/oc_clip" -o own
 grep -q '"num_classes": 12' own/config.json || fail "config: $(cat own/config.json)"
