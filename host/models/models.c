@@ -119,6 +119,40 @@ static vitcl_status read_names(vt_model *m, const vt_json *names,
     return VITCL_OK;
 }
 
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(vt_json_key(*(const vt_json *const *)a),
+                  vt_json_key(*(const vt_json *const *)b));
+}
+
+static int has_key(const void *key, const void *member)
+{
+    return strcmp(key, vt_json_key(*(const vt_json *const *)member));
+}
+
+/* The longer names of the labels. */
+static vitcl_status read_longnames(vt_model *m, const vt_json *texts)
+{
+    const size_t n = vt_json_count(texts);
+    const vt_json **sorted = NULL, **found;
+    vitcl_status st;
+    size_t k = 0;
+
+    if (!vt_json_is_object(texts))
+        return VITCL_OK;
+    VT_TRY(VT_NEW(&sorted, n + 1));
+    for (const vt_json *v = vt_json_first(texts); v; v = vt_json_next(v))
+        sorted[k++] = v;
+    qsort(sorted, n, sizeof *sorted, by_key);
+    for (uint32_t i = 0; i < m->labels; i++)
+        if (m->label[i] &&
+            (found = bsearch(m->label[i], sorted, n, sizeof *sorted, has_key)))
+            vt_json_string(&m->longname[i], *found);
+done:
+    free(sorted);
+    return st;
+}
+
 /* timm: label_names, in order or by number, label_descriptions{name: text}.
  * HF: id2label{"0": text}. */
 static vitcl_status read_labels(vt_model *m)
@@ -127,7 +161,6 @@ static vitcl_status read_labels(vt_model *m)
     const char *key = "label_names";
     const vt_json *names = vt_json_get(m->json, key);
     const vt_json *texts = vt_json_get(m->json, "label_descriptions");
-    const vt_json *text = vt_json_first(texts);
     const uint32_t n = (uint32_t)VT_MAX(m->config.classes, 0);
 
     VT_TRY(VT_NEW(&m->label, n + 1));
@@ -136,15 +169,7 @@ static vitcl_status read_labels(vt_model *m)
     if (m->config.source == VT_SOURCE_HF && !names)
         names = vt_json_get(m->json, key = "id2label");
     VT_TRY(read_names(m, names, key));
-    /* descriptions are usually in the same order: try the next one first */
-    for (uint32_t i = 0; i < n; i++) {
-        if (!m->label[i])
-            continue;
-        if (!text || strcmp(vt_json_key(text), m->label[i]) != 0)
-            text = vt_json_get(texts, m->label[i]);
-        vt_json_string(&m->longname[i], text);
-        text = vt_json_next(text);
-    }
+    VT_TRY(read_longnames(m, texts));
 done:
     return st;
 }

@@ -38,6 +38,8 @@ static char *get(const char *path)
     return text;
 }
 
+static uint64_t classes; /* of damage(), with a head of zeros; 0: the case's */
+
 /* The case's tensors, but for `drop` ("*x": all that have x), with `wrong` in
  * another shape and `extra` added, in a new folder with this config (NULL:
  * none). */
@@ -60,8 +62,15 @@ static void damage(char folder[256], const char *from, const char *config,
         if (drop && (*drop == '*' ? strstr(t.name, drop + 1) != NULL
                                   : strcmp(t.name, drop) == 0))
             continue;
-        data[n] = malloc(t.count * sizeof(float));
-        cr_assert_eq(vt_tensor_f32(data[n], &t), VITCL_OK);
+        if (classes && strncmp(t.name, "head.", 5) == 0) {
+            t.count = t.count / t.shape[0] * classes;
+            t.shape[0] = classes;
+            data[n] = calloc(t.count, sizeof(float));
+            cr_assert(data[n]);
+        } else {
+            data[n] = malloc(t.count * sizeof(float));
+            cr_assert_eq(vt_tensor_f32(data[n], &t), VITCL_OK);
+        }
         if (wrong && strcmp(t.name, wrong) == 0 && t.rank == 2) {
             const uint64_t swap = t.shape[0];
             t.shape[0] = t.shape[1];
@@ -345,6 +354,45 @@ Test(open, needs_a_label_for_each_class)
         vt_model_close(m);
         discard(folder);
     }
+}
+
+/* No label has one of as many descriptions; and each has, in another order. */
+Test(open, finds_descriptions, .timeout = 60)
+{
+    enum { N = 1 << 17 };
+    char *const config = malloc(N * 32 + 999), folder[256];
+
+    cr_assert(config);
+    classes = N;
+    for (int own = 0; own < 2; own++) {
+        vt_model *m = NULL;
+        char *at = config;
+
+        at += sprintf(at,
+                      "{\"architecture\": \"vit_base_patch16_224\", "
+                      "\"num_classes\": %d, \"model_args\": "
+                      "{\"img_size\": 24, \"patch_size\": 8, "
+                      "\"embed_dim\": 16, \"depth\": 2, \"num_heads\": 2}, "
+                      "\"label_names\": [\"\"",
+                      N);
+        for (int i = 1; i < N; i++)
+            at += sprintf(at, ", \"%d\"", i);
+        at += sprintf(at, "], \"label_descriptions\": {\"-\": \"-\"");
+        for (int i = N; i-- > 1;)
+            at += sprintf(at, ", \"%s%d\": \"d%d\"", own ? "" : "-", i, i);
+        sprintf(at, "}}");
+        damage(folder, TIMM, config, NULL, NULL, NULL);
+        cr_assert_eq(vt_model_open(&m, folder), VITCL_OK, "%s", vt_message());
+        cr_expect_null(vt_model_longname(m, 0));
+        if (own)
+            cr_expect_str_eq(vt_model_longname(m, 77777), "d77777");
+        else
+            cr_expect_null(vt_model_longname(m, 77777));
+        vt_model_close(m);
+        discard(folder);
+    }
+    classes = 0;
+    free(config);
 }
 
 Test(open, names_the_family)
