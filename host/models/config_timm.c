@@ -69,6 +69,9 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
 {
     static const char *const keys[] = {"block_fn", "mlp_layer",
                                        "embed_norm_layer"};
+    /* their attention has positions of its own */
+    static const char *const own[] = {"eva02",  "rotary", "beit",
+                                      "relpos", "axial",  NULL};
     const char *attn = vt_config_text(args, "attn_layer");
     static const struct {
         const char *tensor, *is, *verb;
@@ -90,6 +93,12 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: attn_layer \"%.40s\" is not supported here", path,
                        attn);
+    if (c->diff &&
+        (c->pos_kind == VT_POS_RELATIVE || vt_name_has(c->family, own)))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: differential attention is supported only where the "
+                       "patches' positions are added to them",
+                       path);
     if (c->diff && (c->qk_norm || c->width / c->heads % 2))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: differential attention is supported with even "

@@ -180,6 +180,41 @@ Test(open, names_what_is_not_supported)
                    "not supported");
 }
 
+static void replace(char *text, const char *from, const char *to)
+{
+    static char copy[1 << 16];
+    char *at = strstr(text, from);
+
+    cr_assert_not_null(at, "%s", from);
+    strcpy(copy, at + strlen(from));
+    strcpy(at, to);
+    strcat(text, copy);
+}
+
+/* Attention has no place for these beside the difference. */
+Test(open, names_differential_attention)
+{
+    static const char *const cases[] = {"timm_dinov3",      "timm_rotary_mixed",
+                                        "timm_eva02_clip",  "timm_beit_resized",
+                                        "timm_relpos_swin", "timm_axial",
+                                        "timm_vit"};
+    static char config[1 << 16];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char from[256], path[300], folder[256];
+
+        snprintf(from, sizeof from, VT_DATA "/models/%s", cases[i]);
+        snprintf(path, sizeof path, "%s/config.json", from);
+        strcpy(config, get(path));
+        if (strcmp(cases[i], "timm_vit") == 0)
+            replace(config, "\"depth\"",
+                    "\"pos_embed\": \"relative\", \"depth\"");
+        damage(folder, from, config, NULL, NULL, "blocks.0.attn.lambda_q1");
+        expect_refusal(folder, VITCL_EUNSUPPORTED, "differential attention",
+                       "positions are added");
+    }
+}
+
 /* Removing any tensor of any family is an error, which mostly names it. */
 Test(open, reports_every_missing_tensor)
 {
@@ -239,17 +274,6 @@ Test(open, ignores_what_is_harmless)
         m = NULL;
         discard(folder);
     }
-}
-
-static void replace(char *text, const char *from, const char *to)
-{
-    static char copy[1 << 16];
-    char *at = strstr(text, from);
-
-    cr_assert_not_null(at, "%s", from);
-    strcpy(copy, at + strlen(from));
-    strcpy(at, to);
-    strcat(text, copy);
 }
 
 Test(open, wrong_configs)
