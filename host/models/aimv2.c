@@ -47,11 +47,8 @@ vitcl_status vt_aimv2_configure(vt_config *c, const vt_json *config,
     vt_json_bool(&head, vt_json_get(v, "use_head"));
     vt_json_bool(&bias, vt_json_get(v, "mlp_bias"));
     c->pos_optional = native;
+    c->depth = 24, c->heads = 8; /* the defaults of this class */
     VT_TRY(vt_configure_hf(c, config, w, path, 1e-5f, VT_ACT_SILU));
-    if (!vt_json_get(v, "num_hidden_layers"))
-        c->depth = 24; /* the defaults of this class */
-    if (!vt_json_get(v, "num_attention_heads"))
-        c->heads = 8;
     VT_TRY(read_eps(c, v, path));
     if (c->act != VT_ACT_SILU || !c->swiglu)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,

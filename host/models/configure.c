@@ -54,19 +54,20 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     int registers;
 
     c->source = VT_SOURCE_HF;
+    if (!c->depth) /* a family sets its own class's defaults before */
+        c->depth = 12;
+    if (!c->heads)
+        c->heads = 12;
+    if (!c->height)
+        c->height = c->width_px = 224;
     vt_json_string(&arch, vt_json_at(vt_json_get(config, "architectures"), 0));
     snprintf(c->name, sizeof c->name, "%s", arch);
     vt_config_number(&c->width, v, "hidden_size", VT_MOST_WIDTH, &bad);
-    if (!vt_config_number(&c->depth, v, "num_hidden_layers", VT_MOST_DEPTH,
-                          &bad))
-        c->depth = 12; /* the default of all these classes */
-    if (!vt_config_number(&c->heads, v, "num_attention_heads", VT_MOST_WIDTH,
-                          &bad))
-        c->heads = 12;
+    vt_config_number(&c->depth, v, "num_hidden_layers", VT_MOST_DEPTH, &bad);
+    vt_config_number(&c->heads, v, "num_attention_heads", VT_MOST_WIDTH, &bad);
     if (strcmp(c->family, "dinov2") != 0)
         vt_config_number(&c->mlp, v, "intermediate_size", VT_MOST_MLP, &bad);
-    if (!vt_config_pair(&c->height, &c->width_px, v, "image_size", &bad))
-        c->height = c->width_px = 224;
+    vt_config_pair(&c->height, &c->width_px, v, "image_size", &bad);
     vt_config_pair(&c->patch_h, &c->patch_w, v, "patch_size", &bad);
     registers = hf_registers(config, v, &bad);
     if (written && !vt_json_is_null(written) &&

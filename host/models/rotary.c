@@ -151,9 +151,8 @@ static vitcl_status of_hf(vt_config *c, const vt_json *config,
     if (!(base >= 1e-3 && base <= 1e9))
         VT_TRY(vt_bad_number(path, "rope_theta"));
     c->rope.temperature = (float)base;
+    c->heads = 6; /* the default of this class */
     VT_TRY(vt_configure_hf(c, config, w, path, 1e-5f, VT_ACT_GELU));
-    if (!vt_json_get(config, "num_attention_heads"))
-        c->heads = 6; /* the default of this class */
     c->layer_scale = true;
     if (c->swiglu && c->act != VT_ACT_SILU)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,

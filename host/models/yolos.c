@@ -29,9 +29,8 @@ vitcl_status vt_yolos_configure(vt_config *c, const vt_json *config,
     vitcl_status st = VITCL_OK;
     bool mid = true;
 
+    c->height = 512, c->width_px = 864; /* the default of this class */
     VT_TRY(vt_configure_hf(c, config, w, path, 1e-12f, VT_ACT_GELU));
-    if (!vt_json_get(config, "image_size")) /* the default of this class */
-        c->height = 512, c->width_px = 864;
     c->tokens_last = true;
     if (c->pos_prefix != 1 + c->registers)
         VT_TRY(vt_fail(VITCL_ECORRUPT,

@@ -87,6 +87,15 @@ Test(config, epsilon)
     }
 }
 
+/* A class's own defaults are those that the checks see. */
+Test(config, defaults)
+{
+    const vt_config c = config_with(
+        "hf_aimv2", (const char *[]){"\"num_attention_heads\"", "\"x\"", NULL});
+
+    cr_expect_eq(c.heads, 8, "%d", c.heads);
+}
+
 Test(config, activation)
 {
     static const struct {

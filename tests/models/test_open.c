@@ -315,6 +315,10 @@ Test(open, wrong_configs)
         damage(folder, TIMM, config, NULL, NULL, NULL);
         expect_refusal(folder, cases[i].status, cases[i].says, "");
     }
+    strcpy(config, get(VT_DATA "/models/hf_yolos/config.json"));
+    replace(config, "\"image_size\"", "\"x\"");
+    damage(folder, VT_DATA "/models/hf_yolos", config, NULL, NULL, NULL);
+    expect_refusal(folder, VITCL_ECORRUPT, "picture of 512x864", "");
     damage(folder, TIMM, NULL, NULL, NULL, NULL);
     expect_refusal(folder, VITCL_EIO, "config.json", "is missing");
     damage(folder, TIMM, "{\"architecture\": ", NULL, NULL, NULL);
