@@ -53,7 +53,7 @@ static const part_key text_keys[] = {
     {"embed_cls", "false"},
     {"pad_id", NULL},
     {"eos_id", NULL},
-    {"no_causal_mask", NULL},
+    {"no_causal_mask", "true|false|null"},
     {"final_ln_after_pool", NULL}, /* not read by the class */
     {"pool_type", NULL},
     {"proj_bias", NULL},
@@ -130,16 +130,62 @@ done:
     return st;
 }
 
+/* ---- values; one of another type would be taken as missing ---- */
+
+static vitcl_status other_type(const char *path, const char *key,
+                               const char *type)
+{
+    return vt_fail(VITCL_ECORRUPT,
+                   "%s: the %s in open_clip_config.json is not %s", path, key,
+                   type);
+}
+
+/* null: "" */
+static vitcl_status read_text(const char **out, const vt_json *o,
+                              const char *key, const char *path)
+{
+    const vt_json *v = vt_json_get(o, key);
+
+    if (vt_json_is_null(v))
+        *out = "";
+    return !v || vt_json_is_null(v) || vt_json_string(out, v)
+               ? VITCL_OK
+               : other_type(path, key, "a string");
+}
+
+static vitcl_status read_flag(bool *out, const vt_json *o, const char *key,
+                              const char *path)
+{
+    const vt_json *v = vt_json_get(o, key);
+
+    return !v || vt_json_is_null(v) || vt_json_bool(out, v)
+               ? VITCL_OK
+               : other_type(path, key, "true or false");
+}
+
+static vitcl_status read_object(const vt_json **out, const vt_json *o,
+                                const char *key, const char *path)
+{
+    const vt_json *v = vt_json_get(o, key);
+
+    *out = vt_json_is_object(v) ? v : NULL;
+    return !v || vt_json_is_null(v) || *out
+               ? VITCL_OK
+               : other_type(path, key, "an object");
+}
+
 /* ---- the text tower ---- */
 
-static vitcl_status read_act(vt_config *c, const vt_json *kwargs,
-                             const char *path)
+static vitcl_status read_act(vt_config *c, const vt_json *t, const char *path)
 {
+    const vt_json *kwargs = NULL;
+    vitcl_status st = VITCL_OK;
     const char *how = "none";
 
-    if (!kwargs || vt_json_is_null(kwargs) || vt_json_count(kwargs) == 0)
+    VT_TRY(read_object(&kwargs, t, "act_kwargs", path));
+    if (vt_json_count(kwargs) == 0)
         return VITCL_OK;
-    vt_json_string(&how, vt_json_get(kwargs, "approximate"));
+    VT_TRY(read_text(&how, kwargs, "approximate", path));
     if (vt_json_count(kwargs) != 1 || !vt_json_get(kwargs, "approximate") ||
         c->act != VT_ACT_GELU || !vt_config_one_of("none|tanh", how))
         return vt_fail(VITCL_EUNSUPPORTED,
@@ -148,15 +194,17 @@ static vitcl_status read_act(vt_config *c, const vt_json *kwargs,
                        path);
     if (strcmp(how, "tanh") == 0)
         c->act = VT_ACT_GELU_TANH;
-    return VITCL_OK;
+done:
+    return st;
 }
 
-static vitcl_status read_eps(vt_config *c, const vt_json *kwargs,
-                             const char *path)
+static vitcl_status read_eps(vt_config *c, const vt_json *t, const char *path)
 {
+    const vt_json *kwargs = NULL;
     double eps = 1e-5;
     vitcl_status st = VITCL_OK;
 
+    VT_TRY(read_object(&kwargs, t, "norm_kwargs", path));
     VT_TRY(vt_json_within(&eps, vt_json_get(kwargs, "eps"), "eps", 1e-12, 1,
                           path));
     if (vt_json_count(kwargs) > (vt_json_get(kwargs, "eps") != NULL))
@@ -173,8 +221,9 @@ static vitcl_status read_end(vt_config *c, const vt_json *t, const char **bad,
                              const char *path)
 {
     const char *pool = "argmax";
+    vitcl_status st = VITCL_OK;
 
-    vt_json_string(&pool, vt_json_get(t, "pool_type"));
+    VT_TRY(read_text(&pool, t, "pool_type", path));
     c->end = 2;
     vt_config_count(&c->end, t, "eos_id", INT32_MAX, bad);
     if (strcmp(pool, "argmax") == 0)
@@ -189,7 +238,8 @@ static vitcl_status read_end(vt_config *c, const vt_json *t, const char **bad,
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: pool_type \"%.60s\" of text_cfg is not supported",
                        path, pool);
-    return VITCL_OK;
+done:
+    return st;
 }
 
 static const vt_json *model_of(const vt_json *config)
@@ -233,15 +283,15 @@ vitcl_status vt_tower_open_clip(vt_config *c, const vt_json *config,
         goto done;
     }
     c->mlp = vt_weight_dim(w, "blocks.0.mlp.fc1.weight", 0);
-    vt_json_bool(&quick, vt_json_get(m, "quick_gelu"));
+    VT_TRY(read_flag(&quick, m, "quick_gelu", path));
     vt_json_bool(&all, vt_json_get(t, "no_causal_mask"));
     c->causal = !all;
     c->act = quick ? VT_ACT_GELU_QUICK : VT_ACT_GELU;
     c->sigmoid = vt_weight_has(w, "logit_bias");
     if (c->mlp > VT_MOST_MLP)
         VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: an MLP of %d", path, c->mlp));
-    VT_TRY(read_act(c, vt_json_get(t, "act_kwargs"), path));
-    VT_TRY(read_eps(c, vt_json_get(t, "norm_kwargs"), path));
+    VT_TRY(read_act(c, t, path));
+    VT_TRY(read_eps(c, t, path));
 done:
     return st;
 }
@@ -258,6 +308,7 @@ static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
                                  const char *path)
 {
     const char *bad = NULL, *proj = "linear";
+    vitcl_status st = VITCL_OK;
     int head = 64;
 
     *x = (picture){.height = 224,
@@ -266,9 +317,10 @@ static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
                    .patch_w = 16,
                    .layers = 12,
                    .dim = 768,
+                   .trunk = "",
                    .pool = "avg"};
-    x->trunk = vt_config_text(v, "timm_model_name");
-    vt_json_string(&x->pool, vt_json_get(v, "timm_pool"));
+    VT_TRY(read_text(&x->trunk, v, "timm_model_name", path));
+    VT_TRY(read_text(&x->pool, v, "timm_pool", path));
     if (vt_json_get(v, "timm_proj"))
         proj = vt_config_text(v, "timm_proj");
     vt_config_pair(&x->height, &x->width, v, "image_size", &bad);
@@ -294,7 +346,10 @@ static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
         if (x->heads < 1)
             bad = "head_width";
     }
-    return bad ? vt_bad_number(path, bad) : VITCL_OK;
+    if (bad)
+        st = vt_bad_number(path, bad);
+done:
+    return st;
 }
 
 static void print_numbers(FILE *f, const char *key, const vt_json *v)
@@ -309,9 +364,15 @@ static void print_numbers(FILE *f, const char *key, const vt_json *v)
  * the shape, "longest" pads. */
 static vitcl_status read_pixels(picture *x, const vt_json *p, const char *path)
 {
-    x->mode = "shortest", x->filter = "bicubic";
-    vt_json_string(&x->mode, vt_json_get(p, "resize_mode"));
-    vt_json_string(&x->filter, vt_json_get(p, "interpolation"));
+    vitcl_status st = VITCL_OK;
+
+    x->mode = x->filter = "";
+    VT_TRY(read_text(&x->mode, p, "resize_mode", path));
+    VT_TRY(read_text(&x->filter, p, "interpolation", path));
+    if (!x->mode[0])
+        x->mode = "shortest";
+    if (!x->filter[0])
+        x->filter = "bicubic";
     if (vt_config_one_of("shortest|squash", x->mode) &&
         vt_config_one_of("bicubic|bilinear", x->filter))
         return VITCL_OK;
@@ -319,6 +380,8 @@ static vitcl_status read_pixels(picture *x, const vt_json *p, const char *path)
                    "%s: preprocess_cfg resizes by \"%.40s\", \"%.40s\", which "
                    "is not supported",
                    path, x->mode, x->filter);
+done:
+    return st;
 }
 
 static void print_pixels(FILE *f, const vt_json *p, const picture *x)
@@ -344,6 +407,7 @@ vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
                                   const char *path)
 {
     const vt_json *m = model_of(config), *v = vt_json_get(m, "vision_cfg");
+    const vt_json *pixels = NULL;
     vitcl_status st = VITCL_OK;
     bool quick = false;
     char *json = NULL, *name = NULL;
@@ -355,8 +419,9 @@ vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
                        "%s: open_clip_config.json has no vision_cfg", path);
     VT_TRY(check_keys(v, "vision_cfg", picture_keys, path));
     VT_TRY(read_picture(&x, m, v, path));
-    VT_TRY(read_pixels(&x, vt_json_get(config, "preprocess_cfg"), path));
-    vt_json_bool(&quick, vt_json_get(m, "quick_gelu"));
+    VT_TRY(read_object(&pixels, config, "preprocess_cfg", path));
+    VT_TRY(read_pixels(&x, pixels, path));
+    VT_TRY(read_flag(&quick, m, "quick_gelu", path));
     VT_TRY(vt_format(&name, "%s: open_clip_config.json", path));
     VT_TRY(vt_text_open(&text));
     fprintf(text.f, "{\"architecture\":");
@@ -380,7 +445,7 @@ vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
     }
     fprintf(text.f, "},\"num_classes\":%d,\"open_clip\":true,\"norm_last\":%s,",
             x.classes, x.norm_last ? "true" : "false");
-    print_pixels(text.f, vt_json_get(config, "preprocess_cfg"), &x);
+    print_pixels(text.f, pixels, &x);
     VT_TRY(vt_text_take(&json, &text));
     VT_TRY(vt_json_parse(out, json, strlen(json), 32, name));
 done:

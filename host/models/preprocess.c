@@ -31,10 +31,11 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
 
     if (any)
         vt_model_input(&height, &width, m);
-    VT_TRY(vt_sidecar_path(&file, m->path,
-                           source == VT_SOURCE_HF && m->preprocessor
-                               ? m->processor_name
-                               : "config.json"));
+    VT_TRY(vt_sidecar_path(
+        &file, m->path,
+        source == VT_SOURCE_HF && m->preprocessor ? m->processor_name
+        : vt_json_get(m->json, "open_clip")       ? "open_clip_config.json"
+                                                  : "config.json"));
     if (source == VT_SOURCE_TIMM &&
         strcmp(vt_config_text(m->json, "model_type"), "timm_wrapper") == 0 &&
         !vt_json_is_object(vt_json_get(m->json, "pretrained_cfg")))

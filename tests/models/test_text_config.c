@@ -4,6 +4,7 @@
  * damage. The config of a golden is changed in one place.
  */
 #include "models/model.h"
+#include "models/preprocess.h"
 #include "support/paths.h"
 #include "support/pictures.h"
 
@@ -149,6 +150,20 @@ Test(text_config, open_clip)
         {"oc_clip", "\"text_cfg\"", "\"words\"", "no text_cfg"},
         {"oc_clip", "\"embed_dim\": 12", "\"embed_dim\": 0", "embed_dim"},
         {"oc_clip", "\"embed_dim\": 12", "\"x\": 12", "embed_dim"},
+        {"oc_clip", "\"quick_gelu\": true", "\"quick_gelu\": 1",
+         "quick_gelu in open_clip_config.json is not"},
+        {"oc_clip", "\"context_length\": 11",
+         "\"context_length\": 11, \"pool_type\": 3", "pool_type"},
+        {"oc_clip", "\"context_length\": 11",
+         "\"context_length\": 11, \"pool_type\": null", "pool_type \"\""},
+        {"oc_clip", "\"context_length\": 11",
+         "\"context_length\": 11, \"act_kwargs\": 5", "act_kwargs"},
+        {"oc_scaled", "\"approximate\": \"tanh\"", "\"approximate\": 5",
+         "approximate"},
+        {"oc_clip", "\"context_length\": 11",
+         "\"context_length\": 11, \"norm_kwargs\": \"x\"", "norm_kwargs"},
+        {"oc_mean", "\"no_causal_mask\": true", "\"no_causal_mask\": 1",
+         "no_causal_mask"},
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -179,8 +194,34 @@ Test(text_config, pictures_of_open_clip)
         {"oc_clip", "\"bicubic\"", "\"random\"", "random"},
         {"oc_trunk", "\"linear\"", "\"mlp\"", "timm_proj"},
         {"oc_trunk", "vit_base_patch16_224", "convnext_tiny\\\"", "convnext"},
+        {"oc_clip", "\"quick_gelu\": true", "\"quick_gelu\": \"true\"",
+         "quick_gelu"},
+        {"oc_clip", "\"shortest\"", "5", "resize_mode"},
+        {"oc_clip", "\"shortest\"", "null", NULL},
+        {"oc_clip", "\"bicubic\"", "[1]", "interpolation"},
+        {"oc_clip", "\"preprocess_cfg\": {",
+         "\"preprocess_cfg\": [1], \"x\": {", "preprocess_cfg"},
+        {"oc_trunk", "\"vit_base_patch16_224\"", "3", "timm_model_name"},
+        {"oc_trunk", "\"timm_pool\": \"\"", "\"timm_pool\": 1", "timm_pool"},
+        {"oc_trunk", "\"timm_pool\": \"\"", "\"timm_pool\": null", NULL},
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         check(&all[i], "open_clip_config.json", false);
+}
+
+/* The file that is there is named. */
+Test(text_config, pixels_of_open_clip)
+{
+    const char *folder = changed("oc_clip", "open_clip_config.json",
+                                 "\"mean\": [", "\"mean\": \"x\", \"x\": [");
+    vt_preprocess how;
+    vt_model *m = NULL;
+
+    cr_assert_eq(vt_model_open(&m, folder), VITCL_OK, "%s", vt_message());
+    cr_expect_neq(vt_model_preprocess(&how, m, 24, 24), VITCL_OK);
+    cr_expect(strstr(vt_message(), "/open_clip_config.json: "), "%s",
+              vt_message());
+    vt_model_close(m);
+    vt_test_remove(folder);
 }
