@@ -57,9 +57,15 @@ vitcl_status vt_stored_read(float *out, const vt_model *m, const char *name,
         return VITCL_OK;
     }
     t = vt_weights_get(m->weights, name);
-    if (!t || t->count != count)
-        return vt_fail(VITCL_ECORRUPT, "%s: %s is %s", m->path, name,
-                       t ? "of another size than the plan's" : "missing");
+    if (!t)
+        return vt_fail(VITCL_ECORRUPT, "%s: %s is missing", m->path, name);
+    if (t->count != count)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: %s has %llu elements, but this %s needs %llu%s",
+                       m->path, name, (unsigned long long)t->count,
+                       m->arch->looks, (unsigned long long)count,
+                       m->json ? "; does config.json belong to these weights?"
+                               : "");
     return vt_weight_f32(out, m->weights, t);
 }
 

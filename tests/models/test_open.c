@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define TIMM VT_DATA "/models/timm_vit"
+#define DIFF VT_DATA "/models/timm_diff"
 #define HF VT_DATA "/models/hf_vit_resized"
 
 static void put(const char *folder, const char *name, const char *text)
@@ -124,6 +125,17 @@ static void expect_refusal(const char *folder, vitcl_status status,
     discard(folder);
 }
 
+static void replace(char *text, const char *from, const char *to)
+{
+    static char copy[1 << 16];
+    char *at = strstr(text, from);
+
+    cr_assert_not_null(at, "%s", from);
+    strcpy(copy, at + strlen(from));
+    strcpy(at, to);
+    strcat(text, copy);
+}
+
 Test(open, names_what_is_wrong)
 {
     char folder[256], config[1 << 16], hf[1 << 16];
@@ -149,6 +161,13 @@ Test(open, names_what_is_wrong)
     damage(folder, TIMM, config, NULL, NULL, "blocks.0.lambda_q1");
     expect_refusal(folder, VITCL_EUNSUPPORTED, "differential attention",
                    "not supported");
+    strcpy(config, get(DIFF "/config.json"));
+    replace(config, "\"num_heads\": 2", "\"num_heads\": 1");
+    damage(folder, DIFF, config, NULL, NULL, NULL);
+    expect_refusal(folder, VITCL_ECORRUPT,
+                   "blocks.0.attn.lambda_q1 has 4 elements, but this ViT needs "
+                   "8; does config.json",
+                   folder);
     damage(folder, HF, hf, "vit.encoder.layer.1.output.dense.weight", NULL,
            NULL);
     expect_refusal(folder, VITCL_ECORRUPT, "blocks.1.mlp.fc2.weight",
@@ -178,17 +197,6 @@ Test(open, names_what_is_not_supported)
     damage(folder, TIMM, config, "*mlp.fc2.weight", NULL, NULL);
     expect_refusal(folder, VITCL_ECORRUPT, "vit_base_patch16_224 has no",
                    "not supported");
-}
-
-static void replace(char *text, const char *from, const char *to)
-{
-    static char copy[1 << 16];
-    char *at = strstr(text, from);
-
-    cr_assert_not_null(at, "%s", from);
-    strcpy(copy, at + strlen(from));
-    strcpy(at, to);
-    strcat(text, copy);
 }
 
 /* Attention has no place for these beside the difference. */
