@@ -24,6 +24,7 @@
 #include "models/model_private.h"
 #include "models/vit.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -144,6 +145,11 @@ static vitcl_status half_of_q(float *out, const vt_model *m, const char *plain,
     VT_TRY(lambda_part(&a, m, block, 1));
     VT_TRY(lambda_part(&b, m, block, 2));
     lambda = a - b + lambda_init(block);
+    if (!(fabs(lambda) <= FLT_MAX))
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: the lambda that blocks.%d.attn.lambda_* give is "
+                       "not a finite number",
+                       m->path, block));
     for (size_t k = 2 * width * each; k < count; k++)
         out[k] = (float)(out[k] * -lambda);
 done:

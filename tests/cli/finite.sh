@@ -53,6 +53,14 @@ out_not 'null'
 run 1 embed -m nan --features tokens 127.ppm
 out_not 'null'
 
+# A lambda is made from four tensors, none of which is in the plan.
+for bits in 49742400 7f7fffff 7fc00000; do
+    python3 change.py "$VT_DATA/models/timm_diff" lambda blocks.1.attn.lambda_q1 0 $bits
+    python3 change.py lambda lambda2 blocks.1.attn.lambda_k1 0 $bits
+    run 1 classify -m lambda2 127.ppm
+    says 'the lambda that blocks.1.attn.lambda_\* give is not a finite number$'
+done
+
 # Numbers that become too large in one picture only: the others are answered.
 python3 change.py "$from" large patch_embed.proj.weight 0 7f61b1e6 1 7f61b1e6
 run 1 classify -m large --json --logits l.npy 127.ppm 0.ppm 128.ppm
