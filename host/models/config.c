@@ -189,6 +189,12 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
         return vt_fail(VITCL_ECORRUPT, "%s: %d register tokens", path,
                        c->registers);
     prefix = c->class_token + c->dist_token + c->registers;
+    if (c->height > VT_MOST_PIXELS || c->width_px > VT_MOST_PIXELS)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: its positions are for pictures of %dx%d pixels; at "
+                       "most %dx%d are supported",
+                       path, c->height, c->width_px, VT_MOST_PIXELS,
+                       VT_MOST_PIXELS);
     if (!vt_config_grid(&gh, &gw, c, c->height, c->width_px))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: a picture of %dx%d pixels is smaller than a patch "

@@ -37,6 +37,29 @@ run 0 info -m "$VT_DATA/models/timm_vit"
 out_has '^family '
 run 1 info -m /no/such/folder
 says '/no/such/folder'
+# A .npz file says by its positions how large its pictures are.
+python3 - "$VT_DATA/models/npz_vit/model.npz" <<'P'
+import struct, sys, zipfile
+
+def array(*shape):
+    head = "{'descr': '|u1', 'fortran_order': False, 'shape': %s, }\n" % (shape,)
+    size = 1
+    for n in shape:
+        size *= n
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + bytes(size)
+
+with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(
+        "large.npz", "w", zipfile.ZIP_DEFLATED) as new:
+    for name in old.namelist():
+        data = old.read(name)
+        if name.endswith("embedding/kernel.npy"):
+            data = array(256, 256, 3, 16)
+        elif name.endswith("pos_embedding.npy"):
+            data = array(1, 65 * 65 + 1, 16)
+        new.writestr(name, data)
+P
+run 1 info -m large.npz
+says 'pictures of 16640x16640 pixels; at most 16384x16384 are supported$'
 mkdir empty
 run 1 info -m empty
 says 'empty'
