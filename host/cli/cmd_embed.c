@@ -249,8 +249,10 @@ static void tell(const updating *u, size_t operands)
     if (!is_quiet() && (u->old || u->todo.count != operands))
         note("%zu of %zu pictures are new or have changed%s", u->todo.count,
              u->named, text);
-    if (u->unpruned)
-        note("not all pictures could be listed, so no row is pruned");
+    if (u->spared)
+        note("%s, so no row is dropped",
+             u->named ? "not all pictures could be listed"
+                      : "no pictures are named");
 }
 
 static int embed_new(work *w, const words *operands)

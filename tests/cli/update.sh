@@ -79,10 +79,29 @@ mkdir locked
 chmod 0 locked
 if [ ! -r locked ]; then
     run 1 embed --update --prune -o i.safetensors a locked
-    err_has 'not all pictures could be listed, so no row is pruned'
+    err_has 'not all pictures could be listed, so no row is dropped'
     is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm locked
 fi
 rmdir locked
+# A name with a slip, a disk that is not mounted (missing, or empty), an empty list
+cp i.safetensors before
+mv a away
+for folder in B a 'b a' empty; do
+    mkdir -p empty
+    for prune in '' --prune; do
+        run 1 embed --update $prune -o i.safetensors $folder
+        err_has 'not all pictures could be listed, so no row is dropped$'
+        is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm "${folder#b }"
+        same i.safetensors before
+        cp before i.safetensors
+    done
+done
+for prune in '' --prune; do
+    run 0 embed --update $prune -o i.safetensors - </dev/null
+    err_has 'no pictures are named, so no row is dropped$'
+    cmp i.safetensors before || fail "an empty list changes the index"
+done
+mv away a
 run 0 embed --update --prune -o i.safetensors b a/deep
 err_has ' 0 of 4 pictures are new or have changed; other rows: .*8 pruned$'
 is i.safetensors b/{0..2}.ppm a/deep/9.ppm

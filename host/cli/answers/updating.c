@@ -136,9 +136,9 @@ static int add_named(updating *u, const char *path, const char *error)
         .path = strdup(path), .row = none(u), .stamp = {-1, -1}};
     if (!e->path)
         return fail("out of memory");
-    if (error) {
+    if (error || stat(path, &st) != 0) {
         u->broken = true;
-    } else if (stat(path, &st) == 0) {
+    } else {
         e->stamp = stamp_of(&st);
         e->device = st.st_dev, e->inode = st.st_ino;
     }
@@ -192,7 +192,7 @@ typedef struct others {
     bool *named;           /* [rows] */
     updating_entry *entry; /* those that stay */
     size_t count, room;
-    bool prune;
+    bool prune, whole; /* whole: all pictures of this run are known */
 } others;
 
 /* A row without numbers is that of a picture that could not be read. */
@@ -256,20 +256,18 @@ static int add_other(others *o, uint64_t row)
     updating_entry *e;
     struct stat st;
     char full[VT_PLACE];
-    bool moved;
+    bool moved, gone;
     const char *at = vt_place(&o->places, row, &moved);
     const int error = stat(at, &st) == 0 ? 0 : errno;
 
     if (!error && is_renamed(o, row, at, moved, &st))
         return EXIT_OK;
-    if (is_gone(u, row, error, error ? 0 : st.st_mode)) {
-        u->gone++;
+    gone = is_gone(u, row, error, error ? 0 : st.st_mode);
+    if ((gone || o->prune) && o->whole) {
+        *(gone ? &u->gone : &u->drop) += 1;
         return EXIT_OK;
     }
-    if (o->prune) {
-        u->drop++;
-        return EXIT_OK;
-    }
+    u->spared = u->spared || gone || o->prune;
     if (!(e = add(&o->entry, &o->count, &o->room)))
         return EXIT_FAILED;
     e->row = row;
@@ -327,7 +325,7 @@ static int merge(others *o)
 
 static int add_others(updating *u, bool prune)
 {
-    others o = {.u = u, .prune = prune};
+    others o = {.u = u, .prune = prune, .whole = u->named && !u->broken};
     int code = EXIT_OK;
 
     vt_places_open(&o.places, u->old);
@@ -365,9 +363,8 @@ int updating_list(updating *u, const words *operands,
 {
     int code = list(u, operands, how);
 
-    u->unpruned = prune && u->broken;
     if (code == EXIT_OK && u->old)
-        code = add_others(u, prune && !u->broken);
+        code = add_others(u, prune);
     return code == EXIT_OK ? choose(u) : code;
 }
 

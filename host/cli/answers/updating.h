@@ -2,9 +2,10 @@
  * updating.h - the rows of an earlier index that stay, for embed --update.
  *
  * A row stays as it is while its picture has not changed, or is not named in
- * this run but still there. A picture has one row, under the name that it had
- * first. The rows of the new index are in the order of the input; those that
- * are not named keep their places between them.
+ * this run but still there. Where pictures could not be listed, or none were, a
+ * disk may be missing: all rows stay. A picture has one row, under the name
+ * that it had first. The rows of the new index are in the order of the input;
+ * those that are not named keep their places between them.
  */
 #ifndef VT_CLI_UPDATING_H
 #define VT_CLI_UPDATING_H
@@ -41,7 +42,7 @@ typedef struct updating {
     const char *name; /* in the new index, of the answer's picture */
     bool broken;      /* not all pictures could be listed */
     bool cut;         /* because the list on standard input was cut */
-    bool unpruned;    /* so that nothing was pruned */
+    bool spared;      /* rows stay that would not if all were listed */
 } updating;
 
 /* Reads the earlier index; there need be none. */
