@@ -125,6 +125,21 @@ static bool same_stamp(vt_stamp a, vt_stamp b)
     return a.size >= 0 && a.size == b.size && a.changed == b.changed;
 }
 
+static void forget(updating_entry *e)
+{
+    free(e->path);
+    free(e->name);
+    free(e->place);
+}
+
+/* What tells the names of a file apart; NULL: it has one, or no memory. */
+static char *place_of(const char *path, const struct stat *st)
+{
+    char *place = st->st_nlink > 1 ? realpath(path, NULL) : NULL;
+
+    return place || st->st_nlink <= 1 ? place : strdup(path);
+}
+
 static int add_named(updating *u, const char *path, const char *error)
 {
     updating_entry *e = add(&u->entry, &u->count, &u->room);
@@ -134,18 +149,69 @@ static int add_named(updating *u, const char *path, const char *error)
         return EXIT_FAILED;
     *e = (updating_entry){
         .path = strdup(path), .row = none(u), .stamp = {-1, -1}};
-    if (!e->path)
-        return fail("out of memory");
     if (error || stat(path, &st) != 0) {
         u->broken = true;
+        e->place = strdup(path);
     } else {
         e->stamp = stamp_of(&st);
         e->device = st.st_dev, e->inode = st.st_ino;
+        e->place = place_of(path, &st);
     }
+    if (!e->path || (e->stamp.size < 0 && !e->place))
+        return fail("out of memory");
     if (u->old)
         e->row = vt_index_find(u->old, name_from_here(u, path));
     e->todo = error || e->row == none(u) ||
               !same_stamp(e->stamp, vt_index_stamp(u->old, e->row));
+    return EXIT_OK;
+}
+
+static int by_file(const void *a, const void *b)
+{
+    const updating_entry *x = *(updating_entry *const *)a,
+                         *y = *(updating_entry *const *)b;
+
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    if (x->inode != y->inode)
+        return x->inode < y->inode ? -1 : 1;
+    return strcmp(x->place ? x->place : "", y->place ? y->place : "");
+}
+
+/* Of two names of a picture: the one that the index has, else the first. */
+static updating_entry *better(const updating *u, updating_entry *a,
+                              updating_entry *b)
+{
+    const bool has_a = a->row != none(u), has_b = b->row != none(u);
+
+    return has_a != has_b ? (has_a ? a : b) : a < b ? a : b;
+}
+
+/* Leaves one name of each picture. */
+static int name_once(updating *u)
+{
+    updating_entry **file = calloc(u->count + 1, sizeof *file);
+    size_t n = 0;
+
+    if (!file)
+        return fail("out of memory");
+    for (size_t i = 0; i < u->count; i++)
+        file[i] = &u->entry[i];
+    qsort(file, u->count, sizeof *file, by_file);
+    for (size_t i = 1; i < u->count; i++)
+        if (by_file(&file[i - 1], &file[i]) == 0) {
+            updating_entry *one = better(u, file[i - 1], file[i]);
+
+            (one == file[i] ? file[i - 1] : file[i])->again = true;
+            file[i] = one;
+        }
+    free(file);
+    for (size_t i = 0; i < u->count; i++)
+        if (u->entry[i].again)
+            forget(&u->entry[i]);
+        else
+            u->entry[n++] = u->entry[i];
+    u->count = n;
     return EXIT_OK;
 }
 
@@ -168,21 +234,13 @@ static int list(updating *u, const words *operands, const picture_options *how)
     if (s)
         paths_left(&u->left, s);
     paths_close(s);
+    if (code == EXIT_OK)
+        code = name_once(u);
     u->named = u->count;
     return code;
 }
 
 /* ---- the other rows ---- */
-
-static int by_file(const void *a, const void *b)
-{
-    const updating_entry *x = *(updating_entry *const *)a,
-                         *y = *(updating_entry *const *)b;
-
-    if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
-    return (x->inode > y->inode) - (x->inode < y->inode);
-}
 
 typedef struct others {
     updating *u;
@@ -215,14 +273,19 @@ static bool is_gone(updating *u, uint64_t row, int error, mode_t mode)
     return error == ENOENT || then.changed >= 0; /* else in an archive */
 }
 
-static bool same_place(const char *a, const char *b)
+/* The picture of this run that is this file; NULL: none. */
+static updating_entry *find_file(const others *o, const char *path,
+                                 const struct stat *st)
 {
-    char *x = realpath(a, NULL), *y = realpath(b, NULL);
-    const bool same = x && y && strcmp(x, y) == 0;
+    const updating_entry key = {
+        .device = st->st_dev, .inode = st->st_ino, .place = place_of(path, st)};
+    const updating_entry *at = &key;
+    updating_entry **found =
+        o->files ? bsearch(&at, o->file, o->files, sizeof *o->file, by_file)
+                 : NULL;
 
-    free(x);
-    free(y);
-    return same;
+    free(key.place);
+    return found ? *found : NULL;
 }
 
 /* Has this run the picture under another name? Then that one gets the row.
@@ -231,14 +294,9 @@ static bool is_renamed(const others *o, uint64_t row, const char *path,
                        bool moved, const struct stat *st)
 {
     updating *u = o->u;
-    const updating_entry key = {.device = st->st_dev, .inode = st->st_ino},
-                         *at = &key;
-    updating_entry **found =
-        o->files ? bsearch(&at, o->file, o->files, sizeof *o->file, by_file)
-                 : NULL;
-    updating_entry *e = found ? *found : NULL;
+    updating_entry *e = find_file(o, path, st);
 
-    if (!e || (st->st_nlink > 1 && !same_place(e->path, path)))
+    if (!e)
         return false;
     if (e->row != none(u))
         return true;
@@ -411,10 +469,8 @@ int updating_keep(updating *u, vt_vectors *to, const char *path)
 
 void updating_close(updating *u)
 {
-    for (size_t i = 0; i < u->count; i++) {
-        free(u->entry[i].path);
-        free(u->entry[i].name);
-    }
+    for (size_t i = 0; i < u->count; i++)
+        forget(&u->entry[i]);
     free(u->entry);
     free(u->todo.item);
     free(u->row);

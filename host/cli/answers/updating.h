@@ -20,9 +20,12 @@ typedef struct updating_entry {
     char *name;   /* in the new index; NULL: that of the row, else the path */
     uint64_t row; /* of the earlier index; its count: none */
     bool todo;    /* to embed; until that is done, the row stays as it is */
+    bool again;   /* another entry is the same picture */
     vt_stamp stamp;
     dev_t device; /* which file it is */
     ino_t inode;
+    char *place; /* the path without links, of a file that has several names;
+                  * as named, of one that is missing; else NULL */
 } updating_entry;
 typedef struct updating {
     vt_newfile held; /* one run at a time updates an index */
