@@ -133,6 +133,13 @@ run 1 classify -m "$VT_DATA/models/timm_clip" --labels cat,dog p
 says '^vitcl classify: --labels: .*timm_clip: no text tower'
 run 1 classify -m "$VT_DATA/models/hf_clip" p
 says 'has no classifier; .vitcl embed. writes its features$'
+for name in none.txt ./none p -; do
+    run 1 classify -m clip --labels $name p
+    says "--labels: there is no file $name; a list of labels has a comma, such as \"cat,dog\" or \"cat,\"\$"
+done
+for label in 'p,' ' . A dog. It' cat; do
+    run 0 classify -m clip --labels "$label" p/0.png
+done
 printf 'cat\n\xff\n' >bad
 run 1 classify -m clip --labels bad p
 says 'bad, line 2: is not UTF-8$'

@@ -47,10 +47,27 @@ static int add_prompts(text_list *out, const char *word)
     return code;
 }
 
+/* Is one label rather the name of a file, or a folder's? */
+static bool names_file(const char *word)
+{
+    const char *dot = strrchr(word, '.');
+    const size_t n = dot ? strlen(dot + 1) : 0;
+    const bool ends = n >= 2 && n <= 4 && !strchr(dot, ' ');
+
+    if (strchr(word, ','))
+        return false;
+    return ends || strchr(word, '/') || strcmp(word, "-") == 0 ||
+           vt_path_is_folder(word);
+}
+
 int label_set_read(label_set *s, const char *labels, const words *prompts)
 {
     int code = EXIT_OK;
 
+    if (labels && !is_file(labels) && names_file(labels))
+        return fail("--labels: there is no file %s; a list of labels has a "
+                    "comma, such as \"cat,dog\" or \"cat,\"",
+                    labels);
     if (labels)
         code = is_file(labels) ? lines_read_tidy(&s->labels, labels)
                                : lines_split(&s->labels, labels);
