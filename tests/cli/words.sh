@@ -146,6 +146,9 @@ says 'bad, line 2: is not UTF-8$'
 printf 'a {}\nb\n' >bad
 run 1 classify -m clip --labels cat,dog --prompt bad p
 says "bad: 'b' has no \{\} in place of the label$"
+printf '\n \n' >bad
+run 1 classify -m clip --labels cat,dog --prompt bad p
+says 'bad: there are no prompts in it$'
 
 # ---- eval takes the folders' names
 mkdir -p data/{a_red_car,dog}

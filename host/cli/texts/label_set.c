@@ -37,6 +37,8 @@ static int add_prompts(text_list *out, const char *word)
                      "a file of such prompts, not '%s'",
                      word);
     code = lines_read_tidy(&more, word);
+    if (code == EXIT_OK && !more.count)
+        code = fail("%s: there are no prompts in it", word);
     for (size_t i = 0; code == EXIT_OK && i < more.count; i++)
         if (!strstr(more.item[i], "{}"))
             code = fail("%s: '%.80s' has no {} in place of the label", word,
