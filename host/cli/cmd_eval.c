@@ -66,18 +66,19 @@ typedef struct work {
 /* ---- classes by their names ---- */
 
 /* Folders are often named for shells: "red_car". */
-static int name_labels(label_set *s, const vitcl_dataset *dataset)
+static int name_labels(label_set *s, const vitcl_dataset *dataset,
+                       const char *data)
 {
     for (uint32_t i = 0; i < vitcl_dataset_classes(dataset); i++) {
         const char *name = vitcl_dataset_class(dataset, i);
 
         if (!name || !lines_add(&s->labels, name, strlen(name)))
-            return fail(name ? "out of memory"
-                             : "the classes of these pictures have no names");
+            return name ? fail("out of memory")
+                        : fail("%s: its classes have no names", data);
         for (char *c = s->labels.item[i]; *c; c++)
             *c = *c == '_' ? ' ' : *c;
     }
-    return label_set_check(s, "--data");
+    return label_set_check(s, data, " (_ is read as a space)", EXIT_FAILED);
 }
 
 /* Where the model has no classifier, but a text tower. */
@@ -94,7 +95,7 @@ static int open_labels(work *w)
                      o->texts.lower ? "--lower-case" : "--prompt");
     if (info.classes)
         return EXIT_OK;
-    code = name_labels(&w->set, w->dataset);
+    code = name_labels(&w->set, w->dataset, o->data);
     if (code == EXIT_OK)
         code = label_set_open(&w->set, w->on.device, w->on.model, &o->common,
                               &o->texts, vitcl_session_features(w->on.session),

@@ -143,6 +143,14 @@ done
 printf 'cat\n\xff\n' >bad
 run 1 classify -m clip --labels bad p
 says 'bad, line 2: is not UTF-8$'
+printf 'cat\ndog\ncat \n' >bad
+run 1 classify -m clip --labels bad p
+says "^vitcl classify: bad has 'cat' twice$"
+run 2 classify -m clip --labels cat,dog,cat p
+says "^vitcl classify: --labels has 'cat' twice$"
+printf '\n' >bad
+run 1 classify -m clip --labels bad p
+says 'bad: there are no labels in it$'
 printf 'a {}\nb\n' >bad
 run 1 classify -m clip --labels cat,dog --prompt bad p
 says "bad: 'b' has no \{\} in place of the label$"
@@ -161,6 +169,14 @@ run 0 eval -m clip --data data --prompt prompts --json --classes
 json out
 out_has "\"pictures\":4,\"failed\":0,\"classes\":2,\"top1\":$(python3 -c "print(f'{$right / 4:g}')"),\"top5\":1,"
 out_has '"class":"a_red_car"'
+cp -r data/a_red_car 'data/a red car'
+run 1 eval -m clip --data data
+says "^vitcl eval: data has 'a red car' twice \\(_ is read as a space\\)\$"
+mv 'data/a red car' data/$'\xff'
+run 1 eval -m clip --data data
+says '^vitcl eval: data: '
+err_has ' is not UTF-8$'
+rm -r data/$'\xff'
 run 1 eval -m "$VT_DATA/models/hf_clip" --data data
 says 'this model has no classifier: .*hf_clip: no text tower'
 run 2 eval -m "$VT_DATA/models/timm_clip" --data data --prompt 'a {}'

@@ -64,21 +64,28 @@ static bool names_file(const char *word)
 
 int label_set_read(label_set *s, const char *labels, const words *prompts)
 {
+    const bool file = labels && is_file(labels);
     int code = EXIT_OK;
 
-    if (labels && !is_file(labels) && names_file(labels))
+    if (labels && !file && names_file(labels))
         return fail("--labels: there is no file %s; a list of labels has a "
                     "comma, such as \"cat,dog\" or \"cat,\"",
                     labels);
     if (labels)
-        code = is_file(labels) ? lines_read_tidy(&s->labels, labels)
-                               : lines_split(&s->labels, labels);
+        code = file ? lines_read_tidy(&s->labels, labels)
+                    : lines_split(&s->labels, labels);
     for (size_t i = 0; code == EXIT_OK && i < prompts->count; i++)
         code = add_prompts(&s->prompts, prompts->item[i]);
-    return code == EXIT_OK && labels ? label_set_check(s, "--labels") : code;
+    if (code != EXIT_OK || !labels)
+        return code;
+    if (file && !s->labels.count)
+        return fail("%s: there are no labels in it", labels);
+    return file ? label_set_check(s, labels, "", EXIT_FAILED)
+                : label_set_check(s, "--labels", "", EXIT_USAGE);
 }
 
-int label_set_check(const label_set *s, const char *what)
+int label_set_check(const label_set *s, const char *what, const char *how,
+                    int wrong)
 {
     const size_t n = s->labels.count;
     char **sorted = malloc((n + 1) * sizeof *sorted);
@@ -93,7 +100,7 @@ int label_set_check(const label_set *s, const char *what)
         if (!vt_utf8(sorted[i], strlen(sorted[i])))
             code = usage("%s: '%.80s' is not UTF-8", what, sorted[i]);
         else if (i && strcmp(sorted[i], sorted[i - 1]) == 0)
-            code = usage("%s has '%.80s' twice", what, sorted[i]);
+            code = usage("%s has '%.80s' twice%s", what, sorted[i], how);
     if (code == EXIT_OK && !n)
         code = usage("%s has no labels; give some, such as \"cat,dog\", or the "
                      "name of a file with one a line",
@@ -101,7 +108,7 @@ int label_set_check(const label_set *s, const char *what)
     if (code == EXIT_OK && n > UINT32_MAX / 2)
         code = usage("%s has too many labels", what);
     free(sorted);
-    return code;
+    return code == EXIT_USAGE ? wrong : code;
 }
 
 /* ---- what the vectors depend on ---- */

@@ -20,8 +20,10 @@ typedef struct label_set {
 /* Reads --labels and --prompt. labels NULL: the caller adds them. Prints why
  * not. */
 int label_set_read(label_set *s, const char *labels, const words *prompts);
-/* EXIT_USAGE if there are none, or two that are the same. */
-int label_set_check(const label_set *s, const char *what);
+/* `wrong`, an exit status, if there are none, or two that are the same. For the
+ * message, what: where they are from; how they were read: "", or " (...)". */
+int label_set_check(const label_set *s, const char *what, const char *how,
+                    int wrong);
 /* Hexadecimal: equal for the same labels and prompts in the same order. */
 enum { LABEL_SET_ID = 65 };
 void label_set_identity(char id[LABEL_SET_ID], const label_set *s);
