@@ -57,7 +57,8 @@ VITCL_STATUS vitcl_text_describe(vitcl_text_info *out, const vitcl_text *text);
 VITCL_STATUS vitcl_text_identity(char text_id[65], const vitcl_text *text);
 
 /* The tokens of a text: ids[context], padded as the model does. *count: tokens
- * before the padding. VITCL_ECORRUPT: the text is not UTF-8. */
+ * before the padding. VITCL_ECORRUPT: the text is not UTF-8. VITCL_EINVAL: it
+ * has over 16 MB. */
 VITCL_STATUS vitcl_text_tokens(int32_t *ids, uint32_t *count,
                                const vitcl_text *text, const char *utf8);
 /* Computes a vector for each of n texts: out[n * features], as the model

@@ -333,6 +333,7 @@ static bool is_text(const char *word)
 /* The texts among the operands, and those of --text. */
 static int find_texts(text_list *out, const find *o, const words *operands)
 {
+    const char *wrong;
     bool fine = true;
 
     for (size_t i = 0; i < o->text.count; i++)
@@ -345,6 +346,9 @@ static int find_texts(text_list *out, const find *o, const words *operands)
     }
     if (!fine)
         return fail("out of memory");
+    for (size_t i = 0; i < out->count; i++)
+        if ((wrong = text_wrong(out->item[i], strlen(out->item[i]))))
+            return usage("the text '%.80s' %s", out->item[i], wrong);
     if (out->count && out->count < o->text.count + operands->count)
         return usage("pictures and texts cannot be looked for at once ('%.80s' "
                      "is a text)",

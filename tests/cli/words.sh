@@ -256,11 +256,24 @@ from near import *
 for line in open("out"):
     near([sum(x * x for x in json.loads(line)["features"])], [1], "length")
 P
-printf 'dog\n\xff\n\n' >bad
+{ printf 'dog\n\xff\n\n' && head -c 17000000 /dev/zero | tr '\0' a && printf '\ndog\n'; } >bad
 run 1 embed -m clip --text bad
-out_lines 3
-err_has '^vitcl embed: bad, line 2: the text is not well-formed UTF-8$'
+out_lines 5
+err_has '^vitcl embed: bad, line 2: is not UTF-8$'
+err_has '^vitcl embed: bad, line 4: has over 16 MB$'
 json out
+[ "$(sed -n 1p out)" = "$(sed -n 5p out)" ] || fail "the run did not go on"
+run 1 classify -m clip --labels bad p
+says 'bad, line 2: is not UTF-8$'
+sed -i 2d bad
+run 1 classify -m clip --labels bad p
+says 'bad, line 3: has over 16 MB$'
+run 2 classify -m clip --labels cat,dog --prompt $'\xff {}' p
+says '^vitcl classify: --prompt: '
+err_has ' is not UTF-8$'
+run 2 search clip.safetensors --text $'\xff'
+says '^vitcl search: the text '
+err_has ' is not UTF-8$'
 for command in 'search t.safetensors p' 'dupes t.safetensors' 'embed -u -o t.safetensors p'; do
     run 1 $command
     says 't.safetensors: its vectors are of texts, not of pictures$'

@@ -26,9 +26,12 @@ static bool is_file(const char *path)
 
 static int add_prompts(text_list *out, const char *word)
 {
+    const char *wrong;
     text_list more;
     int code;
 
+    if ((wrong = text_wrong(word, strlen(word))))
+        return usage("--prompt: '%.80s' %s", word, wrong);
     if (strstr(word, "{}"))
         return lines_add(out, word, strlen(word)) ? EXIT_OK
                                                   : fail("out of memory");

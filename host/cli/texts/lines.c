@@ -10,6 +10,14 @@
 #include <string.h>
 
 enum { LIMIT = 256 << 20, FIRST = 64 }; /* bytes of a file; texts */
+enum { LONGEST = 16 << 20 };            /* bytes of a text, as of the library */
+
+const char *text_wrong(const char *text, size_t size)
+{
+    return size > LONGEST         ? "has over 16 MB"
+           : !vt_utf8(text, size) ? "is not UTF-8"
+                                  : NULL;
+}
 
 void lines_free(text_list *l)
 {
@@ -95,6 +103,7 @@ static int parse(text_list *out, const vt_file *f, const char *name, bool tidy)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* of Windows' UTF-8 */
     const char *at = (const char *)f->data, *end = at + f->size;
+    const char *wrong;
     size_t line = 0;
 
     if (memchr(at, '\0', f->size))
@@ -115,8 +124,8 @@ static int parse(text_list *out, const vt_file *f, const char *name, bool tidy)
             trim(&text, &n);
         if ((n || !tidy) && !lines_add(out, text, n))
             return fail("out of memory");
-        if (tidy && !vt_utf8(text, n))
-            return fail("%s, line %zu: is not UTF-8", name, line);
+        if (tidy && (wrong = text_wrong(text, n)))
+            return fail("%s, line %zu: %s", name, line, wrong);
     }
     return EXIT_OK;
 }

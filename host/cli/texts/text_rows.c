@@ -4,7 +4,6 @@
 #include "text_rows.h"
 
 #include "base/status.h"
-#include "base/utf8.h"
 #include "cli/answers/embedding.h"
 
 #include <math.h>
@@ -54,11 +53,8 @@ static const char *wrong(const work *w, const float *numbers)
     return NULL;
 }
 
-/* numbers NULL: the text is not UTF-8. */
-static int put(work *w, const char *text, float *numbers)
+static int put(work *w, const char *text, const char *error, float *numbers)
 {
-    const char *error =
-        numbers ? wrong(w, numbers) : "the text is not well-formed UTF-8";
     const vt_vectors_row row = {.path = text,
                                 .error = error,
                                 .numbers = numbers,
@@ -81,19 +77,14 @@ static int put(work *w, const char *text, float *numbers)
     return EXIT_OK;
 }
 
-static bool is_utf8(const char *text)
-{
-    return vt_utf8(text, strlen(text));
-}
-
 static int put_group(work *w, char *const *texts, size_t n)
 {
-    const char *good[GROUP];
+    const char *error[GROUP], *good[GROUP];
     uint32_t count = 0, at = 0;
     int code = EXIT_OK;
 
     for (size_t i = 0; i < n; i++)
-        if (is_utf8(texts[i]))
+        if (!(error[i] = text_wrong(texts[i], strlen(texts[i]))))
             good[count++] = texts[i];
     if (count && vitcl_text_embed(w->numbers, w->text, good, count) != VITCL_OK)
         return failed();
@@ -101,9 +92,11 @@ static int put_group(work *w, char *const *texts, size_t n)
     for (size_t i = 0; i < n && code == EXIT_OK; i++) {
         float *numbers = NULL;
 
-        if (is_utf8(texts[i]))
+        if (!error[i]) {
             numbers = w->numbers + (size_t)at++ * w->e.shape.width;
-        code = put(w, texts[i], numbers);
+            error[i] = wrong(w, numbers);
+        }
+        code = put(w, texts[i], error[i], numbers);
     }
     return code;
 }

@@ -12,7 +12,7 @@ typedef struct text_rows {
     const char *output;            /* NULL: JSON lines on standard output */
     bool normalize, half, counted; /* counted: --summary */
 } text_rows;
-/* One row for each line, in order; a line that is not UTF-8 fails. */
+/* One row for each line, in order; one that text_wrong() refuses fails. */
 int text_rows_write(const text_rows *r);
 
 #endif

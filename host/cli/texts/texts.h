@@ -26,13 +26,17 @@ typedef struct text_options {
 
 /* ---- lists of texts (lines.c) ---- */
 
+/* What a text tower would refuse: "is not UTF-8"; NULL: nothing. */
+const char *text_wrong(const char *text, size_t size);
+
 typedef struct text_list { /* NULL-ended */
     char **item;
     size_t count;
 } text_list;
 /* The lines of a file, or of standard input if path is "-". Prints why not. */
 int lines_read(text_list *out, const char *path);
-/* The same without blank lines and the white space around each line. */
+/* The same without blank lines and the white space around each line, and
+ * without lines that a text tower would refuse. */
 int lines_read_tidy(text_list *out, const char *path);
 /* The texts between commas, likewise. */
 int lines_split(text_list *out, const char *list);
