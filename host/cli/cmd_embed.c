@@ -285,18 +285,21 @@ static int read_earlier(embed *o, work *w)
 /* Of --text: what only pictures have. */
 static int check_text(const embed *o, const words *operands)
 {
-    const char *other = operands->count      ? operands->item[0]
-                        : o->tokens          ? "--tokens"
-                        : o->what            ? "--features"
-                        : o->update          ? "--update"
-                        : o->common.devices  ? "--devices"
-                        : o->pictures.shard  ? "--shard"
-                        : o->pictures.tar    ? "--tar"
-                        : o->pictures.nul    ? "--null"
-                        : o->pictures.flat   ? "--no-recursive"
-                        : o->pictures.deep   ? "--recursive"
-                        : o->pictures.follow ? "--follow"
-                                             : NULL;
+    const char *other = operands->count         ? operands->item[0]
+                        : o->tokens             ? "--tokens"
+                        : o->what               ? "--features"
+                        : o->update             ? "--update"
+                        : o->common.devices     ? "--devices"
+                        : o->common.size.height ? "--size"
+                        : o->common.patches     ? "--max-num-patches"
+                        : o->common.pixels      ? "--pixels"
+                        : o->pictures.shard     ? "--shard"
+                        : o->pictures.tar       ? "--tar"
+                        : o->pictures.nul       ? "--null"
+                        : o->pictures.flat      ? "--no-recursive"
+                        : o->pictures.deep      ? "--recursive"
+                        : o->pictures.follow    ? "--follow"
+                                                : NULL;
 
     return other
                ? usage("--text embeds texts, not pictures; leave %s out", other)

@@ -356,6 +356,26 @@ static int find_texts(text_list *out, const find *o, const words *operands)
     return EXIT_OK;
 }
 
+/* What only pictures have, and what only texts. */
+static int check(const find *o, const text_list *texts)
+{
+    const picture_options *p = &o->pictures;
+    const char *other = p->nul       ? "--null"
+                        : p->flat    ? "--no-recursive"
+                        : p->deep    ? "--recursive"
+                        : p->follow  ? "--follow"
+                        : p->summary ? "--summary"
+                                     : NULL;
+
+    if (!texts->count && o->texts.lower)
+        return usage("--lower-case belongs to texts, not to pictures");
+    if (texts->count && other)
+        return usage("texts are looked for, not pictures; leave %s out", other);
+    if (p->quiet)
+        be_quiet();
+    return EXIT_OK;
+}
+
 /* ---- running ---- */
 
 static int prepare(work *w, const vt_about *a)
@@ -436,6 +456,8 @@ static int run(void *into, const words *operands)
         return usage("--threshold must be at most 1, the cosine of equal "
                      "vectors");
     code = find_texts(&texts, o, &pictures);
+    if (code == EXIT_OK)
+        code = check(o, &texts);
     if (code == EXIT_OK)
         code = vt_index_open(&w.index, operands->item[0]) == VITCL_OK
                    ? search(&w, operands->item[0], &pictures, &texts)

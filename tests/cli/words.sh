@@ -218,6 +218,16 @@ says 'my dog.jpg: No such file or directory; words are looked for with --text$'
 cp p/0.png 'a picture'
 run 0 search clip.safetensors 'a picture' -k 1
 out_has $'^a picture\t1\t1.0+\tp/0.png$'
+for option in --null --no-recursive --recursive --follow --summary; do
+    run 2 search clip.safetensors --text dog $option
+    says "texts are looked for, not pictures; leave $option out$"
+done
+run 2 search clip.safetensors p/0.png --lower-case
+says '[-]-lower-case belongs to texts, not to pictures$'
+# A first start, which says what it waits for
+POCL_CACHE_DIR=$PWD/cold XDG_CACHE_HOME=$PWD/cold \
+    "$VITCL" search clip.safetensors --text dog -q >out 2>err || fail "-q"
+[ ! -s err ] || fail "-q is not quiet"
 run 2 search clip.safetensors p/0.png 'a dog'
 says "pictures and texts cannot be looked for at once \\('a dog' is a text\\)$"
 run 0 embed -m "$VT_DATA/models/timm_clip" -o other.safetensors p
@@ -277,6 +287,10 @@ err_has ' is not UTF-8$'
 for command in 'search t.safetensors p' 'dupes t.safetensors' 'embed -u -o t.safetensors p'; do
     run 1 $command
     says 't.safetensors: its vectors are of texts, not of pictures$'
+done
+for option in '--size 32' '--pixels pillow' '--max-num-patches 16' --null; do
+    run 2 embed -m clip --text texts $option
+    says "[-]-text embeds texts, not pictures; leave ${option% *} out$"
 done
 run 1 embed -m "$VT_DATA/models/timm_clip" --text texts
 says '^vitcl embed: --text: .*timm_clip: no text tower'
