@@ -54,8 +54,8 @@ typedef struct work {
     vt_index *index;
     html_page *page; /* NULL: none */
     bool pretty;
-    uint32_t k, batch, count; /* count: queries that wait */
-    bool texts;               /* the queries are texts, which path[] has */
+    uint32_t k, count; /* count: queries that wait */
+    bool texts;        /* the queries are texts, which path[] has */
     char *path[GROUP];
     vitcl_image small[GROUP]; /* thumbnails, for the page */
     float *queries;
@@ -222,7 +222,7 @@ static int take(work *w, answer *a)
     if (!w->path[w->count])
         return fail("out of memory");
     w->small[w->count] = copy(&a->small);
-    if (++w->count == GROUP || w->count == w->batch)
+    if (++w->count == GROUP || answering_waits(&w->e.on))
         code = look(w);
     return code;
 }
@@ -394,7 +394,6 @@ static int prepare(work *w, const vt_about *a)
                     vt_index_width(w->index), w->e.on.used);
     if (w->page)
         batches_thumbnails(w->e.on.batches, HTML_SIDE);
-    w->batch = vitcl_session_batch(w->e.on.session);
     w->queries = malloc(GROUP * w->e.on.used * sizeof *w->queries);
     w->hits = malloc((size_t)GROUP * w->k * sizeof *w->hits);
     if (!w->queries || !w->hits)

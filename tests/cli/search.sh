@@ -121,6 +121,20 @@ run 1 search a.safetensors -0 - -k 1 --json <list
 json out
 out_lines 3
 sed -n 2p out | grep -q '"picture":"p/bad.ppm","error"' || fail "not in order"
+# A program that waits for an answer gets it before a batch is full.
+python3 - "$VITCL" <<'P' || fail "no answer to a list that goes on"
+import select, subprocess, sys
+run = subprocess.Popen([sys.argv[1], "search", "a.safetensors", "--batch", "4", "-k", "1", "-"], bufsize=0,
+                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+for name in b"p/1.ppm", b"p/3.ppm":
+    run.stdin.write(name + b"\n")
+    if not select.select([run.stdout], [], [], 60)[0]:
+        run.kill()
+        sys.exit(1)
+    assert run.stdout.readline().startswith(name + b"\t1\t")
+run.stdin.close()
+assert run.stdout.read() == b"" and run.wait() == 0
+P
 run 2 search a.safetensors
 run 2 search a.safetensors query.ppm --threshold 1.5
 run 1 search a.safetensors query.ppm -m "$VT_DATA/models/hf_clip"

@@ -147,6 +147,11 @@ answer *answering_next(answering *w)
     return a;
 }
 
+bool answering_waits(answering *w)
+{
+    return w->at == w->batch.count && !batches_ready(w->batches);
+}
+
 /* ---- the end ---- */
 
 static void left_out(vt_left *out, const answering *w)

@@ -59,6 +59,8 @@ int answering_start(answering *w);
  * It is the caller's until the next call. A picture that failed, which has been
  * said, has an error, and its numbers are NaN. */
 answer *answering_next(answering *w);
+/* Would answering_next() wait for a list that may go on later? */
+bool answering_waits(answering *w);
 /* After the last, or after a failure with this exit status: the summary.
  * Returns the exit status, EXIT_STOPPED after Ctrl-C. */
 int answering_end(answering *w, int code);
