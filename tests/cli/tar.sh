@@ -48,6 +48,11 @@ P
 c=(classify -m builtin:cifar10 --top 1)
 run 0 "${c[@]}" --json pics
 cp out wanted
+run 0 "${c[@]}" --tar --html page.html pics-08.tar
+python3 - <<'P' || fail "a link to what is in an archive"
+page = open("page.html").read()
+assert page.count("<img ") == 10 and "<a " not in page and "</a>" not in page
+P
 
 # ---- a range of archives, one on standard input, a compressed one
 run 0 "${c[@]}" --json --tar 'pics-{08..10}.tar'

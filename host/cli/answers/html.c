@@ -42,14 +42,15 @@ struct html_page {
 };
 
 /* The address of a picture as seen from the page: both can be moved together.
- * Every byte that could mean something is escaped. */
-static void put_link(const html_page *p, const char *path)
+ * Every byte that could mean something is escaped. False: it has none, such as
+ * in an archive. */
+static bool put_link(const html_page *p, const char *path)
 {
     char *full = p->folder ? realpath(path, NULL) : NULL;
     size_t same = 0, i;
 
     if (!full)
-        return;
+        return false;
     for (i = 0; p->folder[i] && p->folder[i] == full[i]; i++)
         if (full[i] == '/')
             same = i + 1;
@@ -66,6 +67,7 @@ static void put_link(const html_page *p, const char *path)
     vt_page_url(p->f, full + same);
     fputs("\">", p->f);
     free(full);
+    return true;
 }
 
 /* ---- the page ---- */
@@ -130,17 +132,19 @@ static void put_heading(html_page *p, const char *heading)
 
 static void put_picture(html_page *p, const char *path, const thumbnail *t)
 {
+    bool link;
+
     if (!t->size) {
         fputs("<div class=\"none\" aria-hidden=\"true\">&#9888;</div>", p->f);
         return;
     }
-    put_link(p, path);
+    link = put_link(p, path);
     fprintf(p->f, "<img width=\"%u\" height=\"%u\" decoding=\"async\" alt=\"",
             t->width, t->height);
     vt_page_text(p->f, path);
     fputs("\" src=\"data:image/jpeg;base64,", p->f);
     vt_base64_put(p->f, t->jpeg, t->size);
-    fputs(p->folder ? "\"></a>" : "\">", p->f);
+    fputs(link ? "\"></a>" : "\">", p->f);
 }
 
 static void put_line(FILE *f, const char *tag, const char *text)
