@@ -121,6 +121,23 @@ P
 run 0 classify -m model --html hostile.html in/a.jpg
 python3 read.py hostile.html >said || fail "a hostile label"
 
+# A long one is cut between characters.
+python3 - <<'P'
+import json
+c = json.load(open("model/config.json"))
+c["label_names"] = ["a" + "\u00e9" * 150 + str(i) for i in range(len(c["label_names"]))]
+json.dump(c, open("model/config.json", "w"))
+P
+run 0 classify -m model --html long.html in/a.jpg
+python3 - <<'P' || fail "a long label"
+import html, re
+page = open("long.html", encoding="utf-8").read()
+page = html.unescape(re.sub("<wbr>", "", page))
+label = "a" + "\u00e9" * 99 + "\u2026 "
+assert "\ufffd" not in page
+assert f"<b>{label}" in page, page[-4000:]
+P
+
 # An older page stays until there is a new one; none is left half written.
 echo old >old.html
 run 1 classify --html old.html absent.jpg

@@ -85,6 +85,14 @@ for row, want in zip(rows, expected("clip", "labels"), strict=True):
     all = sum(math.exp(x) for x in row)
     near([math.exp(x) / all for x in row], want, "logits")
 P
+python3 -c 'for i in range(14): print("\u00e9" * 120 + str(i))' >long
+run 0 classify -m clip --labels long -k 14 --html page.html p/0.png
+python3 - <<'P' || fail "a list of long labels"
+import html, re
+page = html.unescape(open("page.html", encoding="utf-8").read().replace("<wbr>", ""))
+one = "\u00e9" * 100 + "\u2026 [0-9.]+\u00a0%"
+assert re.search(f"<b>{one}</b><small>or ({one}, ){{4,}}\u2026</small>", page), page[-6000:]
+P
 run 0 classify -m clip --labels labels --explain p/0.png
 out_has 'a red car'
 echo broken >p/x.png

@@ -217,7 +217,9 @@ static void print_class(const naming *n, const vitcl_class *c, bool brief)
     fputs(text, stdout);
 }
 
-/* Appends; what does not fit is cut. */
+enum { SHOWN = 200 }; /* bytes of a class's name on a page */
+
+/* Appends; of a long name, the characters that fit, and three dots. */
 static void add_class(char *out, size_t size, const naming *n,
                       const vitcl_class *c, bool brief)
 {
@@ -225,10 +227,14 @@ static void add_class(char *out, size_t size, const naming *n,
     const char *name = naming_class(n, c->label, room);
     const size_t used = strlen(out), all = strlen(name);
     size_t length = brief ? naming_first(n, name) : all;
+    const bool cut = length > SHOWN;
 
-    length = length < 200 ? length : 200;
+    length = cut ? SHOWN : length;
+    while (cut && length && ((uint8_t)name[length] & 0xC0) == 0x80)
+        length--;
     say_answer(text, n, c, "\u00a0");
-    snprintf(out + used, size - used, "%.*s%s", (int)length, name, text);
+    snprintf(out + used, size - used, "%.*s%s%s", (int)length, name,
+             cut ? "\u2026" : "", text);
 }
 
 void naming_texts(char *title, char *more, size_t size, const naming *n)
@@ -238,6 +244,10 @@ void naming_texts(char *title, char *more, size_t size, const naming *n)
     for (uint32_t i = 1; i < n->k && naming_shown(n, i); i++) {
         const size_t used = strlen(more);
 
+        if (size - used < SHOWN + 64) {
+            snprintf(more + used, size - used, ", \u2026");
+            break;
+        }
         snprintf(more + used, size - used, "%s",
                  i > 1                          ? ", "
                  : n->answer == VITCL_ONE_CLASS ? "or "
