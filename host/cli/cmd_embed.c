@@ -115,6 +115,8 @@ static int add(work *w, const answer *a)
     if (w->o->update) {
         code = updating_keep(&w->kept, w->to, a->path);
         row.path = w->kept.name;
+        if (!row.path)
+            return code;
     }
     row.stamp = stamp(w, a);
     if (code == EXIT_OK && vt_vectors_add(w->to, &row) != VITCL_OK)

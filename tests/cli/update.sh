@@ -111,6 +111,10 @@ for folder in B a 'b a' empty; do
         cp before i.safetensors
     done
 done
+printf '%s\n' a/{0..7}.ppm | "$VITCL" embed --update --prune -o i.safetensors - 2>err &&
+    fail "pictures that are not there"
+err_has 'a/7.ppm: No such file or directory$'
+cmp i.safetensors before || fail "a list of pictures that are not there changes the index"
 for prune in '' --prune; do
     run 0 embed --update $prune -o i.safetensors - </dev/null
     err_has 'no pictures are named, so no row is dropped$'

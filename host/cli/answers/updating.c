@@ -450,6 +450,7 @@ static int write_row(updating *u, vt_vectors *to, const updating_entry *e)
 
 int updating_keep(updating *u, vt_vectors *to, const char *path)
 {
+    const updating_entry *e;
     size_t end = u->at;
     int code = EXIT_OK;
 
@@ -462,9 +463,15 @@ int updating_keep(updating *u, vt_vectors *to, const char *path)
     }
     for (; u->at < end && code == EXIT_OK; u->at++)
         code = write_row(u, to, &u->entry[u->at]);
-    if (path && code == EXIT_OK)
-        u->name = name_of(u, &u->entry[u->at++]);
-    return code;
+    if (!path || code != EXIT_OK)
+        return code;
+    e = &u->entry[u->at++];
+    if (e->row == none(u) || e->stamp.size >= 0 || !has_numbers(u, e->row)) {
+        u->name = name_of(u, e);
+        return EXIT_OK;
+    }
+    u->name = NULL;
+    return write_row(u, to, e);
 }
 
 void updating_close(updating *u)

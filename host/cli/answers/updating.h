@@ -55,7 +55,8 @@ int updating_open(updating *u, const char *index);
 int updating_list(updating *u, const words *operands,
                   const picture_options *how, bool prune);
 /* Writes the rows that stay before the answer of this path, and sets u->name;
- * NULL: all that are left. */
+ * to NULL if this row stays, too, as its picture is missing. path NULL: writes
+ * all that are left. */
 int updating_keep(updating *u, vt_vectors *to, const char *path);
 void updating_close(updating *u);
 
