@@ -89,6 +89,9 @@ run 0 embed --update -o i.safetensors b -q
 [ ! -s err ] || fail "-q is not quiet"
 is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm
 
+"$VITCL" embed --update -o i.safetensors - <b/0.ppm >out 2>err && fail "a picture on standard input"
+says 'standard input is a picture, which --update would not find again; '
+
 # ---- pruning
 mkdir locked
 chmod 0 locked

@@ -220,9 +220,13 @@ static int list(updating *u, const words *operands, const picture_options *how)
     picture_paths *s = paths_open(operands, how);
     const char *path, *error = NULL;
     int code = s ? EXIT_OK : fail("out of memory");
+    size_t size;
 
     while (code == EXIT_OK && (path = paths_next(s, &error))) {
-        if (error && strcmp(path, "-") == 0) { /* the list's own error */
+        if (paths_picture(s, &size)) {
+            code = fail("standard input is a picture, which --update would "
+                        "not find again; name files, or - for a list of them");
+        } else if (error && strcmp(path, "-") == 0) { /* the list's own error */
             note("%s", error);
             u->broken = u->cut = true;
         } else {
