@@ -44,7 +44,8 @@
  *            errors are negative. vitcl_last_error() has the message. An
  *            argument that is NULL, or out of range, is VITCL_EINVAL where
  *            nothing else is said.
- * Outputs    are the first parameters. They are written only on success.
+ * Outputs    are the first parameters. They are written only on success, where
+ *            nothing else is said.
  * Ownership  What a function gives through `out` is the caller's, who frees it
  *            by the _free() of its type, which accepts NULL. Handles may be
  *            freed in any order. A pointer that is returned belongs to the
@@ -457,13 +458,14 @@ void vitcl_session_size(uint32_t *height, uint32_t *width,
  * the session's batch. VITCL_EUNSUPPORTED: the model has no classifier. An
  * image whose logits are not all finite gets the label UINT32_MAX; the others
  * are answered, and the call returns an error that explains the first such
- * image. */
+ * image. After any other error, the first images may have been answered. */
 VITCL_STATUS vitcl_classify(vitcl_class *top, uint32_t k,
                             vitcl_session *session, const vitcl_image *images,
                             uint32_t n);
 /* Computes a vector for each of n images, the pooled features: out[n *
  * vitcl_session_features()]. If some are not finite, all images are still
- * written, and the call returns an error. */
+ * written, and the call returns an error. After any other error, the first
+ * images may have been written. */
 VITCL_STATUS vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n);
 /* Whether a prepared picture is of the kind that the model was trained with: 0
@@ -680,9 +682,10 @@ void vitcl_log_set(vitcl_log log, void *context);
  *            library first tries them in the separate program vitcl-try, never
  *            in the host process: whether a CPU's dot-product instructions
  *            (bf16, f16, int8) work and are faster, and which half precision is
- *            faster. vitcl_session_new(), the vitcl_train*() calls,
- *            vitcl_device_peak() and vitcl_tuner_new() start one process for
- *            each trial that is needed and has no result yet;
+ *            faster. vitcl_session_new(), vitcl_text_new(), the vitcl_train*()
+ *            calls, vitcl_device_peak(), vitcl_device_choose() and
+ *            vitcl_tuner_new() start one process for each trial that is needed
+ *            and has no result yet;
  *            vitcl_device_try(), vitcl_candidate_measure() and
  *            vitcl_tuned_export() always may.
  *            A trial fails if it crashes, exceeds its time limit
@@ -732,6 +735,10 @@ void vitcl_log_set(vitcl_log log, void *context);
  *                                  use. A driver has its own variables
  *              VITCL_DECODE, VITCL_DECODE_*   see vitcl_image_decode()
  *              VITCL_TRY, VITCL_TRY_SECONDS   see Trials
+ *              OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE, PMI_RANK, PMI_SIZE
+ *                                  by mpirun, for trainings that ranks share
+ *              VITCL_OPENMPI, VITCL_MPICH
+ *                                  their modules, searched for as vitcl-decode
  *              OCL_ICD_VENDORS     to explain why there is no device
  *              CUDA_CACHE_PATH, CUDA_CACHE_DISABLE
  *                                  to log where NVIDIA's driver keeps nothing

@@ -112,8 +112,9 @@ typedef struct {
 /* Classifies all pictures of a dataset and scores the answers. A class of the
  * dataset is the model's class with that label, else with that name. One that
  * the model lacks is VITCL_EINVAL, unless vitcl_dataset_use_numbers() was
- * called. confusion: NULL, or counts [dataset's classes, model's classes]; row:
- * the true class, column: the answer. progress: NULL, or called with pictures.
+ * called. confusion: NULL, or counts [dataset's classes, model's classes], also
+ * written where the call fails; row: the true class, column: the answer.
+ * progress: NULL, or called with pictures.
  * With VITCL_ANY_CLASSES, pictures of a class that the model lacks have none.
  * With VITCL_NUMBERS, the dataset's classes are numbers, the right answers.
  * With both, confusion must be NULL. */
@@ -158,8 +159,8 @@ typedef struct {
  * pictures a class to targets -1 and 1; then the accuracy on `test`. The
  * classes of `test` are matched with the training classes by name; all must
  * exist. scores[n]: set shots before the call; mean, sd and failed are filled
- * in. The choice of pictures depends only on random_state and the number of the
- * try. */
+ * in, of some also where the call fails. The choice of pictures depends only on
+ * random_state and the number of the try. */
 VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
                            uint32_t tries, uint64_t random_state,
                            vitcl_session *session, const vitcl_dataset *train,

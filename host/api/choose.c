@@ -244,6 +244,7 @@ vitcl_status vitcl_device_choose(vitcl_device_choice *out,
     VT_SIZED(out, vitcl_device_choice);
     VT_GIVEN(model);
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
+    VT_TRY(vt_precision_known(o.precision));
     VT_TRY(VT_NEW(&d, MOST));
     n = candidates(d);
     if (n < 2 || !vt_choices_possible())

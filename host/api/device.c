@@ -81,6 +81,7 @@ vitcl_status vitcl_device_peak(double *gflops, vitcl_device *device,
 
     VT_GIVEN(gflops);
     VT_GIVEN(device);
+    VT_TRY(vt_precision_known(precision));
     VT_TRY(vt_dev_alive(device->dev));
     if (precision == VITCL_HALF)
         VT_TRY(vt_half_choose(&precision, device->dev, NULL));

@@ -297,6 +297,7 @@ vitcl_status vitcl_dataset_match(uint32_t *out, const vitcl_dataset *dataset,
     vitcl_status st = VITCL_OK;
     vitcl_model_info info = {.size = sizeof info};
     vt_classes data, known;
+    uint32_t *found = NULL;
 
     VT_GIVEN(out);
     VT_GIVEN(dataset);
@@ -304,8 +305,11 @@ vitcl_status vitcl_dataset_match(uint32_t *out, const vitcl_dataset *dataset,
     VT_TRY(vitcl_model_describe(&info, model, 0, 0, 1));
     data = vt_classes_of_data(dataset->d, "the pictures");
     known = vt_classes_of_model(model->model, info.classes);
-    VT_TRY(vt_classes_match(out, &data, &known, dataset->by_number));
+    VT_TRY(VT_NEW(&found, data.count));
+    VT_TRY(vt_classes_match(found, &data, &known, dataset->by_number));
+    memcpy(out, found, data.count * sizeof *out);
 done:
+    free(found);
     return st;
 }
 

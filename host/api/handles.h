@@ -147,6 +147,14 @@ bool vt_all_finite(const float *x, size_t n);
  * answer: the first weight or tensor with NaN or infinity. */
 vitcl_status vt_session_explain(vitcl_session *s, uint32_t index);
 
+/* Is it one of the header's? */
+static inline vitcl_status vt_precision_known(vitcl_precision precision)
+{
+    return (unsigned)precision <= VITCL_INT8
+               ? VITCL_OK
+               : vt_fail(VITCL_EINVAL, "unknown precision %d", (int)precision);
+}
+
 #define VT_GIVEN(pointer)                                                      \
     do {                                                                       \
         if (!(pointer))                                                        \

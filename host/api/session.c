@@ -180,7 +180,10 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
     VT_TRY(st);
     if (!fits(s->plan, s->model))
         return too_large(s, &options, (double)vt_plan_memory_of(s->plan).arena);
-    s->options = options;
+    s->options = options; /* for plans of other grids, made later: without the
+                           * caller's pointers */
+    s->options.gemm = o->gemm ? vt_plan_settings(s->plan)->gemm : NULL;
+    s->options.keep = s->options.watch = NULL;
     s->rgb = w.rgb, s->pixels = w.pixels, s->out = w.out;
     s->seed = w.seed, s->forward_end = w.forward_end;
     VT_TRY(make_watched(s));
@@ -204,8 +207,7 @@ vitcl_status vitcl_session_new(vitcl_session **out, vitcl_model *model,
         return vt_fail(VITCL_EINVAL, "the model was loaded without a device");
     VT_TRY(vt_dev_alive(model->dev));
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
-    if ((unsigned)o.precision > VITCL_INT8)
-        return vt_fail(VITCL_EINVAL, "unknown precision %d", (int)o.precision);
+    VT_TRY(vt_precision_known(o.precision));
     any =
         !o.height && !o.width && !o.gradients && vt_model_patches(model->model);
     if (any && ((o.keep && o.keep[0]) || o.watcher))

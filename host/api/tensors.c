@@ -300,7 +300,7 @@ static vitcl_status keep(char *name, size_t size, uint64_t *count,
         return vt_fail(VITCL_EINVAL, "the rows are finished");
     rows->failed = true;
     VT_TRY(vt_partial_size(&there, &rows->file));
-    there = there < HEAD ? 0 : (there - HEAD) / row;
+    there = there < HEAD ? 0 : row ? (there - HEAD) / row : rows->rows;
     rows->rows = VT_MIN(rows->rows, there);
     name[0] = '\0';
     *count = rows->rows;

@@ -147,8 +147,7 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
     VT_GIVEN(path);
     VT_TRY(vt_dev_alive(device->dev));
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_text_options"));
-    if ((unsigned)o.precision > VITCL_INT8)
-        return vt_fail(VITCL_EINVAL, "unknown precision %d", (int)o.precision);
+    VT_TRY(vt_precision_known(o.precision));
     if (o.batch > 65536)
         return vt_fail(VITCL_EINVAL,
                        "a batch of %u is above the limit of 65536", o.batch);

@@ -254,6 +254,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     VT_GIVEN(options);
     VT_TRY(vt_dev_alive(device->dev));
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_train_options"));
+    VT_TRY(vt_precision_known(o.precision));
     if (!o.output)
         return vt_fail(VITCL_EINVAL,
                        "a training needs a folder for its output");

@@ -85,6 +85,7 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
     VT_GIVEN(out);
     VT_GIVEN(model);
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
+    VT_TRY(vt_precision_known(o.precision));
     if (!model->dev)
         return vt_fail(VITCL_EINVAL, "the model was loaded without a device");
     VT_TRY(vt_dev_alive(model->dev));
@@ -209,6 +210,7 @@ vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision)
     vitcl_status st;
 
     VT_GIVEN(device);
+    VT_TRY(vt_precision_known(precision));
     VT_TRY(vt_dev_alive(device->dev));
     if (untried(device->dev, precision))
         (void)vt_dot_ask(device->dev, vt_precision_type(precision));

@@ -39,6 +39,13 @@ vitcl_status vt_attempt_possible(void)
     return find(program);
 }
 
+vitcl_status vt_attempt_setting(void)
+{
+    uint64_t seconds = SECONDS;
+
+    return vt_helper_number(&seconds, "VITCL_TRY_SECONDS", 86400);
+}
+
 /* ---- pipes ---- */
 
 typedef struct listener { /* reads lines from one end of a pipe */

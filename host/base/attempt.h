@@ -31,5 +31,7 @@ vitcl_status vt_attempt_run(char *answer, size_t size, const vt_attempt *a);
 double vt_attempt_number(const char *answer);
 /* Is the program installed? If not, the message says why. */
 vitcl_status vt_attempt_possible(void);
+/* Is VITCL_TRY_SECONDS a number, or not set? */
+vitcl_status vt_attempt_setting(void);
 
 #endif

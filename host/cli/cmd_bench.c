@@ -491,9 +491,9 @@ const command cmd_bench = {
     "bench",
     "",
     "Time a model on a device",
-    "Times forwards from f32 pixels in host memory to logits in host memory. "
-    "The peak of the device is measured in the same run, in the same "
-    "precision. Pictures per second and GFLOP/s are computed from the median. "
+    "Times forwards from pixels to logits in host memory. On a GPU pixels have "
+    "8 bits and travel during the batch before; else, and with --devices, they "
+    "are f32. Pictures per second and GFLOP/s are of the median. "
     "p90 and p99: 90 and 99 per cent of the runs took no longer.",
     options,
     sizeof(bench),

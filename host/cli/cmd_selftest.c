@@ -94,7 +94,7 @@ static void caches(void)
 
     if (off && strcmp(off, "off") == 0)
         line("cache", "off");
-    else if (ours && ours[0])
+    else if (ours && ours[0] == '/') /* as the library has it */
         cache_line("cache", ours, "/vitcl");
     else
         cache_line("cache", home, "/.cache/vitcl");

@@ -109,6 +109,9 @@ vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
     VT_TRY(VT_NEW(&wanted, vt_dataset_classes(d)));
     VT_TRY(vt_new(&s.top, s.classes, sizeof *s.top));
     VT_TRY(vt_classes_match(wanted, &data, known, pictures->by_number));
+    if (confusion)
+        memset(confusion, 0,
+               (size_t)data.count * known->count * sizeof *confusion);
     s.wanted = wanted;
     pass.take = score;
     pass.context = &s;

@@ -3,6 +3,7 @@
  */
 #include "product/device.h"
 
+#include "base/attempt.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "product/fastest.h"
@@ -42,6 +43,7 @@ vitcl_status vt_product_open(vt_dev **out, const char *select)
     vitcl_status st;
 
     VT_TRY(vt_mma_setting());
+    VT_TRY(vt_attempt_setting());
     VT_TRY(vt_dev_open(&dev, select));
     info = *vt_dev_info(dev);
     describe(&info, vt_dev_class(dev));

@@ -234,12 +234,34 @@ static void raise_limit(void)
     setrlimit(RLIMIT_NOFILE, &l);
 }
 
+/* The joined file must not take the place of a part. */
+static vitcl_status check_place(const vt_parts *p, const char *path)
+{
+    struct stat to, part;
+
+    if (stat(path, &to) != 0)
+        return VITCL_OK;
+    for (uint32_t i = 0; i < p->of; i++)
+        if (stat(p->path[i], &part) == 0 && part.st_ino == to.st_ino &&
+            part.st_dev == to.st_dev)
+            return vt_fail(VITCL_EINVAL,
+                           "%s: is the part of shard %u; name another file "
+                           "with -o",
+                           path, i + 1);
+    return VITCL_OK;
+}
+
 vitcl_status vt_parts_merge(const vt_parts *p, const char *path)
 {
+    vitcl_status st;
+
     if (p->missing[0])
         return vt_fail(VITCL_EINVAL, "shards %s of %u are missing", p->missing,
                        p->of);
+    VT_TRY(check_place(p, path));
     raise_limit();
-    return strcmp(p->ending, ".jsonl") == 0 ? merge_lines(p, path)
-                                            : merge_vectors(p, path);
+    st = strcmp(p->ending, ".jsonl") == 0 ? merge_lines(p, path)
+                                          : merge_vectors(p, path);
+done:
+    return st;
 }

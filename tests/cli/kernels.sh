@@ -41,6 +41,8 @@ for word in emulated emulate-mma mma161 none; do
     VITCL_MMA=$word run 1 plan $small
     says "VITCL_MMA is \"$word\".*emulate-NAME, or NAME: mma16, .*dpas16"
 done
+VITCL_TRY_SECONDS=abc run 1 plan $small
+says 'VITCL_TRY_SECONDS=abc: must be a number from 1 to 86400$'
 : >file
 run 1 plan $small --dump-kernels file/sub
 says 'file/sub'
