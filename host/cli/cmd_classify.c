@@ -10,7 +10,9 @@
 #include "cli/answers/sorting.h"
 #include "cli/inspect/explaining.h"
 #include "cli/texts/label_set.h"
+#include "scale/partition.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct classify {
@@ -57,14 +59,16 @@ static const opt options[] = {
      "show classes as bars, and where the model looks over the picture",
      offsetof(classify, explain)},
     {0, "logits", OPT_FILE, "FILE.npy|FILE.safetensors",
-     "also write logits [pictures, classes]", offsetof(classify, logits)},
+     "also write logits [pictures, classes]; with --shard, {shard} as for -o",
+     offsetof(classify, logits)},
     {0, "copy-to", OPT_TEXT, "DIR/{label}",
      "copy each picture to the folder of its class",
      offsetof(classify, copy_to)},
     {0, "link-to", OPT_TEXT, "DIR/{label}",
      "the same with links to the pictures", offsetof(classify, link_to)},
     {0, "html", OPT_FILE, "FILE.html",
-     "also write a page with thumbnails, answers and errors",
+     "also write a page with thumbnails, answers and errors; with --shard, "
+     "{shard} as for -o",
      offsetof(classify, html)},
     OPT_PICTURES(classify),
     OPT_SHARD(classify),
@@ -80,6 +84,8 @@ typedef struct work {
     html_page *page;
     explaining *explaining; /* NULL: --explain was not given */
     sharding part;
+    /* the names of files, with the number of the shard */
+    char *logits, *html;
     vitcl_rows *rows; /* of logits; NULL: none */
     bool json, pretty, told;
     bool told_detail[2]; /* coarser, finer */
@@ -154,7 +160,7 @@ static int print(work *w, const answer *a)
     else if (!a->error)
         (w->pretty ? naming_pretty : naming_tsv)(&w->naming, a);
     if (!a->error && w->sorting.folder)
-        sorting_put(&w->sorting, a->path, &w->naming);
+        sorting_put(&w->sorting, a, &w->naming);
     if (w->page)
         add_to_page(w, a);
     if (!a->error && w->pretty && !naming_sure(&w->naming)) {
@@ -179,7 +185,7 @@ static html_page *begin_page(const work *w)
     snprintf(title, sizeof title, "%.400s%s, classified by %.400s",
              strcmp(from->item[0], "-") == 0 ? "Pictures" : from->item[0],
              from->count > 1 ? " and others" : "", model_name(&w->o->common));
-    return html_open(w->o->html, title);
+    return html_open(w->html, title);
 }
 
 /* Why a model without a classifier does not name pictures. */
@@ -265,7 +271,7 @@ static int start(work *w)
     if (code == EXIT_OK && w->o->csv)
         naming_csv_head(&w->naming);
     if (code == EXIT_OK && w->o->logits &&
-        vitcl_rows_open(&w->rows, w->o->logits, &row) != VITCL_OK)
+        vitcl_rows_open(&w->rows, w->logits, &row) != VITCL_OK)
         code = failed();
     return code == EXIT_OK ? answering_start(&w->on) : code;
 }
@@ -315,6 +321,20 @@ static int end_page(work *w, int code)
     return html_close(page, counts) == EXIT_OK ? code : EXIT_FAILED;
 }
 
+/* Workers would replace the file of another. */
+static int check_shard(const char *file, const char *shard)
+{
+    const bool named = file && strstr(file, "{shard}");
+
+    if (file && shard && !named)
+        return usage("%s: every shard would write this file; put {shard} into "
+                     "the name",
+                     file);
+    if (named && !shard)
+        return usage("%s: {shard} needs --shard K/N", file);
+    return EXIT_OK;
+}
+
 static int check(const classify *o, const words *operands)
 {
     if (!operands->count)
@@ -332,6 +352,10 @@ static int check(const classify *o, const words *operands)
                      o->texts.lower ? "--lower-case" : "--prompt");
     if (o->copy_to && o->link_to)
         return usage("--copy-to and --link-to are two ways; choose one");
+    if (o->pictures.tar && (o->copy_to || o->link_to))
+        return usage("%s needs pictures that are files; unpack the archives, "
+                     "or leave it out",
+                     o->copy_to ? "--copy-to" : "--link-to");
     if (o->explain && (o->csv || o->json || o->output))
         return usage("--explain draws for people; leave %s out",
                      o->csv    ? "--csv"
@@ -345,7 +369,9 @@ static int check(const classify *o, const words *operands)
                      "out");
     if (o->threshold > 1)
         return usage("--threshold must be at most 1, not %g", o->threshold);
-    return EXIT_OK;
+    if (check_shard(o->logits, o->pictures.shard) != EXIT_OK)
+        return EXIT_USAGE;
+    return check_shard(o->html, o->pictures.shard);
 }
 
 static int open_part(work *w)
@@ -364,6 +390,19 @@ static int open_part(work *w)
                          &o->common, &rows);
 }
 
+/* The names of this shard's files. */
+static int name_files(work *w)
+{
+    const classify *o = w->o;
+
+    return (!o->logits || vt_partition_path(&w->logits, o->logits,
+                                            w->part.shard) == VITCL_OK) &&
+                   (!o->html || vt_partition_path(&w->html, o->html,
+                                                  w->part.shard) == VITCL_OK)
+               ? EXIT_OK
+               : failed();
+}
+
 static int run(void *into, const words *operands)
 {
     const classify *o = into;
@@ -380,7 +419,11 @@ static int run(void *into, const words *operands)
         code = label_set_read(&w.set, o->labels, &o->texts.prompts);
     if (code == EXIT_OK)
         code = open_part(&w);
+    if (code == EXIT_OK)
+        code = name_files(&w);
     if (code != EXIT_OK || w.part.finished) {
+        free(w.logits);
+        free(w.html);
         sharding_close(&w.part);
         label_set_close(&w.set);
         return code;
@@ -401,6 +444,8 @@ static int run(void *into, const words *operands)
     if (w.page)
         code = end_page(&w, code);
     vitcl_rows_free(w.rows);
+    free(w.logits);
+    free(w.html);
     answering_close(&w.on);
     explaining_close(w.explaining);
     sharding_close(&w.part);

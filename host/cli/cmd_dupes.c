@@ -11,6 +11,7 @@
 #include "cli/pictures/row_files.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* docs/search.md has what it finds and what it misses. */
 #define LEAST 0.85
@@ -125,8 +126,24 @@ static void file_text(char size[ROW_FILE_TEXT], char bytes[BYTES_TEXT],
     row_file_date(date, f);
 }
 
+/* Has each path of the group room behind the columns? */
+static bool beside(work *w, uint64_t first)
+{
+    enum { COLUMNS = 56 };
+
+    for (uint64_t i = first;; i = w->next[i]) {
+        const char *path = row_files_path(&w->files, i);
+
+        if (width_of(path, strlen(path)) > terminal_columns() - COLUMNS)
+            return false;
+        if (w->next[i] == i)
+            return true;
+    }
+}
+
 static void print_text(work *w, uint64_t group, uint64_t first)
 {
+    const bool below = w->pretty && !beside(w, first);
     char size[ROW_FILE_TEXT], bytes[BYTES_TEXT], date[ROW_FILE_TEXT];
     size_t n = 0;
 
@@ -137,12 +154,15 @@ static void print_text(work *w, uint64_t group, uint64_t first)
 
         file_text(size, bytes, date, &w->file[n]);
         if (w->pretty)
-            printf("%.3f  %11s  %7s  %16s  %7s  ", (double)w->pairs.cosine[i],
-                   size, bytes, date, largest);
-        else
+            printf("%.3f  ", (double)w->pairs.cosine[i]);
+        if (w->pretty && !below)
+            printf("%11s  %7s  %16s  %7s  ", size, bytes, date, largest);
+        if (!w->pretty)
             printf("%llu\t%.6f\t", (unsigned long long)group,
                    (double)w->pairs.cosine[i]);
         tsv_text(row_files_path(&w->files, i));
+        if (below)
+            printf("\n%18s  %7s  %16s  %s", size, bytes, date, largest);
         if (!w->pretty) {
             printf("\t%s\t", size);
             if (w->file[n].bytes)
@@ -164,8 +184,9 @@ static void add_to_page(work *w, uint64_t group, uint64_t first)
     snprintf(text, sizeof text, "group %llu", (unsigned long long)group);
     html_section(w->page, text);
     for (uint64_t i = first;; i = w->next[i], n++) {
-        const html_item item = {
-            .path = row_files_path(&w->files, i), .title = text, .more = more};
+        const html_item item = {.path = row_files_path(&w->files, i),
+                                .title = text,
+                                .more = w->file[n].bytes ? more : NULL};
 
         file_text(size, bytes, date, &w->file[n]);
         snprintf(text, sizeof text, "%.3f", (double)w->pairs.cosine[i]);

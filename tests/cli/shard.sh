@@ -34,11 +34,24 @@ done
 run 1 merge p
 says 'p: of 7 shards these are missing: 6; run them again$'
 run 0 classify "${c[@]}" - --shard 6/7 -o "p/part-{shard}.jsonl" <list
+cp p/part-00001-of-00007.jsonl part
+run 1 merge p -o p/part-00001-of-00007.jsonl
+says 'p/part-00001-of-00007\.jsonl: is the part of shard 1; name another file with -o$'
+cmp part p/part-00001-of-00007.jsonl || fail 'a part is lost'
 run 0 merge p
 err_has 'p/all.jsonl: 97 rows of 7 shards, 5 of pictures'
 cmp p/all.jsonl one.jsonl || fail "the parts of classify are not the run"
 grep -q '^{"position":5,"picture":' p/part-00006-of-00007.jsonl ||
     fail "no position"
+# the other files have a name for each shard, too
+mkdir q
+run 2 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --logits l.npy
+says 'l\.npy: every shard would write this file; put \{shard\} into the name$'
+run 2 classify "${c[@]}" pics --html 'h-{shard}.html'
+says 'h-\{shard\}\.html: \{shard\} needs --shard K/N$'
+run 0 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --logits 'q/l-{shard}.npy' \
+    --html 'q/h-{shard}.html'
+[ -s q/l-00001-of-00007.npy ] && [ -s q/h-00001-of-00007.html ] || fail "wrote $(ls q)"
 
 # ---- a finished part stays; other settings, models and pictures do not fit
 before=$(stat -c %Y.%i p/part-00002-of-00007.jsonl)

@@ -63,6 +63,8 @@ sed -n 11,20p wanted | cmp - out || fail "another answer on standard input"
 run 0 "${c[@]}" --json --tar - < <(cat pics-08.tar.gz)
 sed -n 1,10p wanted | cmp - out || fail "another answer of a compressed archive"
 run 0 embed -m builtin:cifar10 --tar pics-09.tar -o v.safetensors
+run 0 dupes --threshold 0.1 v.safetensors # no size is known
+out_not 'largest'
 run 0 search -m builtin:cifar10 v.safetensors pics/015.ppm -k 1
 out_has 'pics-09.tar/pics/015.ppm'
 

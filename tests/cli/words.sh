@@ -93,6 +93,10 @@ page = html.unescape(open("page.html", encoding="utf-8").read().replace("<wbr>",
 one = "\u00e9" * 100 + "\u2026 [0-9.]+\u00a0%"
 assert re.search(f"<b>{one}</b><small>or ({one}, ){{4,}}\u2026</small>", page), page[-6000:]
 P
+printf 'a dog, running\na dog, asleep\n' >commas
+run 0 classify -m clip --labels commas --explain p/0.png
+out_has 'a dog, running'
+out_has 'a dog, asleep'
 run 0 classify -m clip --labels labels --explain p/0.png
 out_has 'a red car'
 echo broken >p/x.png

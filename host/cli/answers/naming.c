@@ -207,6 +207,16 @@ static void say_answer(char out[32], const naming *n, const vitcl_class *c,
                  100 * (double)c->probability, space);
 }
 
+/* How wide print_class() is, in brief. */
+static int class_columns(const naming *n, const vitcl_class *c)
+{
+    char room[CLASS_ROOM], text[32];
+    const char *name = naming_class(n, c->label, room);
+
+    say_answer(text, n, c, " ");
+    return width_of(name, naming_first(n, name)) + (int)strlen(text);
+}
+
 static void print_class(const naming *n, const vitcl_class *c, bool brief)
 {
     char room[CLASS_ROOM], text[32];
@@ -256,18 +266,31 @@ void naming_texts(char *title, char *more, size_t size, const naming *n)
     }
 }
 
-/* The best class on one line, the other relevant ones on the next. */
+/* The best class on one line, the other relevant ones on the next, or on as
+ * many as they need. */
 void naming_pretty(const naming *n, const answer *a)
 {
+    const int indent = n->answer == VITCL_ONE_CLASS ? 7 : 4;
+    int at = indent;
+
     printf("\033[1m");
     tsv_text(a->path);
     printf("\033[0m  %s", naming_sure(n) ? "" : "not sure: ");
     print_class(n, &n->top[0], false);
     for (uint32_t i = 1; i < n->k && naming_shown(n, i); i++) {
-        printf("%s", i > 1                          ? ", "
-                     : n->answer == VITCL_ONE_CLASS ? "\n    or "
-                                                    : "\n    ");
+        const int wide = class_columns(n, &n->top[i]);
+
+        if (i == 1) {
+            printf(n->answer == VITCL_ONE_CLASS ? "\n    or " : "\n    ");
+        } else if (2 + wide + 1 > terminal_columns() - at) { /* a comma */
+            printf(",\n%*s", indent, "");
+            at = indent;
+        } else {
+            printf(", ");
+            at += 2;
+        }
         print_class(n, &n->top[i], true);
+        at += wide;
     }
     printf("\n");
 }

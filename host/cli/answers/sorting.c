@@ -308,14 +308,21 @@ static bool link_in(const char *path, const char *folder, const char *name)
     return done;
 }
 
-void sorting_put(sorting *s, const char *path, const naming *n)
+void sorting_put(sorting *s, const answer *a, const naming *n)
 {
-    const char *slash = strrchr(path, '/');
+    const char *path = a->path, *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     char *folder = NULL;
 
     if (s->full)
         return;
+    if (a->piped) {
+        s->failures++;
+        note("%s: cannot be %s: it came on standard input and is no file; name "
+             "a file",
+             path, s->links ? "linked to" : "copied");
+        return;
+    }
     if (asprintf(&folder, "%s%s%s", s->before,
                  naming_sure(n) ? s->folder[n->top[0].label] : UNSURE,
                  s->after) < 0)

@@ -20,6 +20,6 @@ typedef struct sorting {
 int sorting_open(sorting *s, const char *into, bool links, const naming *n);
 void sorting_close(sorting *s);
 /* Copies or links a picture that was answered; prints why not. */
-void sorting_put(sorting *s, const char *path, const naming *n);
+void sorting_put(sorting *s, const answer *a, const naming *n);
 
 #endif

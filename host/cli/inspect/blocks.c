@@ -37,14 +37,14 @@ static colours colours_of_terminal(void)
 
 /* ---- bars ---- */
 
-/* How many bytes of a name fit into so many columns; *used: of them. A byte
- * that cannot be shown is printed as \ooo. */
-static size_t fitting(const char *name, int columns, int *used)
+/* How many of a name's first bytes fit into so many columns; *used: of them. A
+ * byte that cannot be shown is printed as \ooo. */
+static size_t fitting(const char *name, size_t bytes, int columns, int *used)
 {
     size_t at = 0;
 
     *used = 0;
-    while (name[at] && name[at] != ',') {
+    while (at < bytes) {
         const size_t n = text_length(name + at);
         const int wide = n ? character_columns(name + at) : 4;
 
@@ -86,13 +86,15 @@ void blocks_classes(const naming *n, const answer *a)
     printf("%s%s\n", how == PLAIN ? "" : "\033[0m",
            naming_sure(n) ? "" : "  not sure");
     for (uint32_t i = 0; i < n->k && naming_shown(n, i); i++) {
-        fitting(naming_class(n, n->top[i].label, room), most, &used);
+        const char *name = naming_class(n, n->top[i].label, room);
+
+        fitting(name, naming_first(n, name), most, &used);
         widest = used > widest ? used : widest;
     }
     for (uint32_t i = 0; i < n->k && naming_shown(n, i); i++) {
         const double p = (double)n->top[i].probability;
         const char *name = naming_class(n, n->top[i].label, room);
-        const size_t bytes = fitting(name, most, &used);
+        const size_t bytes = fitting(name, naming_first(n, name), most, &used);
         const int bar = columns - INDENT - widest - 2 - NUMBER;
 
         printf("%*s", INDENT, "");

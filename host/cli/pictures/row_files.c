@@ -152,7 +152,7 @@ size_t row_file_largest(const row_file *file, size_t n)
     for (size_t i = 1; i < n; i++)
         if (larger(&file[i], &file[best]))
             best = i;
-    return best;
+    return n && file[best].bytes ? best : n;
 }
 
 void row_file_date(char text[ROW_FILE_TEXT], const row_file *f)

@@ -32,7 +32,8 @@ typedef struct row_file {
 } row_file;
 /* Decodes the picture. */
 void row_file_look(row_file *out, const char *path);
-/* The one with the most pixels, of these with the most bytes. */
+/* The one with the most pixels, of these with the most bytes; n: nothing is
+ * known of any. */
 size_t row_file_largest(const row_file *file, size_t n);
 enum { ROW_FILE_TEXT = 32 };
 /* "2024-05-31 17:02", the local time; "" if it is not known. */

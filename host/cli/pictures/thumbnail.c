@@ -31,7 +31,7 @@ static void collect(void *context, void *data, int size)
     thumbnail *t = context;
     const size_t n = (size_t)size;
 
-    if (t->room - t->size < n) {
+    if (t->size + n > t->room) { /* without memory, size is above it */
         const size_t room = 2 * (t->size + n);
         uint8_t *more = t->jpeg || !t->size ? realloc(t->jpeg, room) : NULL;
 
