@@ -51,7 +51,8 @@ run 2 classify "${c[@]}" pics --html 'h-{shard}.html'
 says 'h-\{shard\}\.html: \{shard\} needs --shard K/N$'
 run 0 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --logits 'q/l-{shard}.npy' \
     --html 'q/h-{shard}.html'
-[ -s q/l-00001-of-00007.npy ] && [ -s q/h-00001-of-00007.html ] || fail "wrote $(ls q)"
+[ -s q/l-00001-of-00007.npy ] || fail "wrote $(ls q)"
+[ -s q/h-00001-of-00007.html ] || fail "wrote $(ls q)"
 
 # ---- a finished part stays; other settings, models and pictures do not fit
 before=$(stat -c %Y.%i p/part-00002-of-00007.jsonl)
