@@ -206,7 +206,7 @@ vitcl_status vt_train_steps(const char *output, vitcl_device *device,
     double *lr = NULL;
 
     if (!output || !device || !model || !input || !settings || steps == 0 ||
-        steps > 1000000)
+        steps > VT_STEPS_MOST)
         return vt_fail(VITCL_EINVAL, "training steps need a device, a model, "
                                      "a batch, settings and an output");
     VT_TRY(vt_dev_alive(device->dev));

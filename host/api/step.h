@@ -16,6 +16,7 @@
  * [steps] before each step, time_ms [steps] of each step, and after.<tensor>.
  * In f32, convolutions are summed in double if the device supports it: near a
  * ReLU's kink a rounding error can change gradients by a percent. */
+enum { VT_STEPS_MOST = 1000000 };
 VITCL_STATUS vt_train_steps(const char *output, vitcl_device *device,
                             const char *model, const char *input,
                             const char *settings, uint32_t steps,

@@ -92,7 +92,7 @@ static vitcl_status check_output(const char *folder)
     vitcl_status st = VITCL_OK;
     bool begins, state, model, config, best;
 
-    VT_TRY(vt_run_dir_begins(&begins, folder));
+    VT_TRY(has(&begins, folder, VT_RUN_DIR_MARK));
     VT_TRY(has(&state, folder, "training.safetensors"));
     VT_TRY(has(&model, folder, "model.safetensors"));
     VT_TRY(has(&config, folder, "config.json"));

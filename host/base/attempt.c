@@ -39,11 +39,17 @@ vitcl_status vt_attempt_possible(void)
     return find(program);
 }
 
+static vitcl_status usual_seconds(uint64_t *out)
+{
+    *out = SECONDS;
+    return vt_helper_number(out, "VITCL_TRY_SECONDS", 86400);
+}
+
 vitcl_status vt_attempt_setting(void)
 {
-    uint64_t seconds = SECONDS;
+    uint64_t seconds;
 
-    return vt_helper_number(&seconds, "VITCL_TRY_SECONDS", 86400);
+    return usual_seconds(&seconds);
 }
 
 /* ---- pipes ---- */
@@ -217,12 +223,12 @@ vitcl_status vt_attempt_run(char *answer, size_t size, const vt_attempt *a)
     listener said = {.fd = -1}, talk = {.fd = -1};
     int pipes[2][2] = {{-1, -1}, {-1, -1}}, error;
     vt_process p = VT_PROCESS_NONE;
-    uint64_t seconds = SECONDS;
+    uint64_t seconds;
     siginfo_t end;
     vitcl_status st;
 
     VT_TRY(find(program));
-    VT_TRY(vt_helper_number(&seconds, "VITCL_TRY_SECONDS", 86400));
+    VT_TRY(usual_seconds(&seconds));
     if (a->seconds > 0)
         seconds = (uint64_t)a->seconds + 1;
     snprintf(limit, sizeof limit, "%llu", (unsigned long long)seconds + 5);

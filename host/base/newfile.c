@@ -10,6 +10,7 @@
 #define _GNU_SOURCE /* renameat2 */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,8 +93,7 @@ static vitcl_status part_name(char **out, const char *target, int number)
     char digits[16] = "";
 
     if (n > NAME_CUT)
-        for (n = NAME_CUT; n > 1 && ((unsigned char)name[n] & 0xC0) == 0x80;)
-            n--;
+        n = VT_MAX(vt_utf8_cut(name, NAME_CUT), (size_t)1);
     if (number > 1)
         snprintf(digits, sizeof digits, "%d", number);
     return vt_format(out, "%.*s.%.*s" PART "%s", (int)folder, target, (int)n,

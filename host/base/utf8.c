@@ -32,6 +32,13 @@ size_t vt_utf8_length(const void *text, size_t left)
     return n;
 }
 
+size_t vt_utf8_cut(const char *text, size_t n)
+{
+    while (n && ((unsigned char)text[n] & 0xC0) == 0x80)
+        n--;
+    return n;
+}
+
 bool vt_utf8(const void *text, size_t size)
 {
     const uint8_t *s = text;

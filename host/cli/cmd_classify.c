@@ -322,17 +322,13 @@ static int end_page(work *w, int code)
 }
 
 /* Workers would replace the file of another. */
-static int check_shard(const char *file, const char *shard)
+static int check_shard(const char *file, const picture_options *how)
 {
-    const bool named = file && strstr(file, "{shard}");
-
-    if (file && shard && !named)
+    if (file && how->shard && !strstr(file, "{shard}"))
         return usage("%s: every shard would write this file; put {shard} into "
                      "the name",
                      file);
-    if (named && !shard)
-        return usage("%s: {shard} needs --shard K/N", file);
-    return EXIT_OK;
+    return sharding_named(file, how);
 }
 
 static int check(const classify *o, const words *operands)
@@ -369,9 +365,9 @@ static int check(const classify *o, const words *operands)
                      "out");
     if (o->threshold > 1)
         return usage("--threshold must be at most 1, not %g", o->threshold);
-    if (check_shard(o->logits, o->pictures.shard) != EXIT_OK)
+    if (check_shard(o->logits, &o->pictures) != EXIT_OK)
         return EXIT_USAGE;
-    return check_shard(o->html, o->pictures.shard);
+    return check_shard(o->html, &o->pictures);
 }
 
 static int open_part(work *w)

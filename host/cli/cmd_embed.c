@@ -297,11 +297,7 @@ static int check_text(const embed *o, const words *operands)
                         : o->common.pixels      ? "--pixels"
                         : o->pictures.shard     ? "--shard"
                         : o->pictures.tar       ? "--tar"
-                        : o->pictures.nul       ? "--null"
-                        : o->pictures.flat      ? "--no-recursive"
-                        : o->pictures.deep      ? "--recursive"
-                        : o->pictures.follow    ? "--follow"
-                                                : NULL;
+                                                : paths_option(&o->pictures);
 
     return other
                ? usage("--text embeds texts, not pictures; leave %s out", other)

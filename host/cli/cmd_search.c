@@ -360,13 +360,10 @@ static int find_texts(text_list *out, const find *o, const words *operands)
 static int check(const find *o, const text_list *texts)
 {
     const picture_options *p = &o->pictures;
-    const char *other = p->nul       ? "--null"
-                        : p->flat    ? "--no-recursive"
-                        : p->deep    ? "--recursive"
-                        : p->follow  ? "--follow"
-                        : p->summary ? "--summary"
-                                     : NULL;
+    const char *other = paths_option(p);
 
+    if (!other && p->summary)
+        other = "--summary";
     if (!texts->count && o->texts.lower)
         return usage("--lower-case belongs to texts, not to pictures");
     if (texts->count && other)

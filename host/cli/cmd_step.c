@@ -34,8 +34,6 @@ static const opt options[] = {
     OPT_RUN(step),
     OPT_DONE};
 
-enum { STEPS_MOST = 1000000 }; /* of vt_train_steps() */
-
 static int run(void *into, const words *operands)
 {
     const step *o = into;
@@ -52,8 +50,8 @@ static int run(void *into, const words *operands)
     if (!o->input || !o->settings || !o->output)
         return usage("--input FILE, --settings FILE and --output FILE are "
                      "required");
-    if (o->steps > STEPS_MOST)
-        return usage("--steps must be at most %d, not %u", (int)STEPS_MOST,
+    if (o->steps > VT_STEPS_MOST)
+        return usage("--steps must be at most %d, not %u", (int)VT_STEPS_MOST,
                      o->steps);
     if (!model)
         return usage("no model given; name one with -m DIR");

@@ -87,9 +87,7 @@ static double fit(char out[NAME_ROOM], cairo_t *c, const char *text,
         if (width <= room || n == 0)
             return width;
         cut = true;
-        do /* a whole character */
-            n--;
-        while (n > 0 && ((unsigned char)clean[n] & 0xC0) == 0x80);
+        n = vt_utf8_cut(clean, n - 1);
     }
 }
 

@@ -48,9 +48,7 @@ static double fit(char out[NAME_ROOM], cairo_t *c, const char *name)
     snprintf(out, NAME_ROOM, "%s", text);
     n = strlen(text);
     while ((width = width_of(c, out)) > NAME_MOST && n > 0) {
-        do /* a whole character */
-            n--;
-        while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80);
+        n = vt_utf8_cut(text, n - 1);
         snprintf(out, NAME_ROOM, "%.*s%s",
                  (int)(n < NAME_ROOM - 4 ? n : NAME_ROOM - 4), text, dots);
     }

@@ -118,9 +118,7 @@ static void put(cairo_t *c, double x, double y, const char *text, double share,
     n = strlen(clean);
     snprintf(shown, sizeof shown, "%s", clean);
     while (width_of(c, shown) > most && n > 0) {
-        do /* a whole character */
-            n--;
-        while (n > 0 && ((unsigned char)clean[n] & 0xC0) == 0x80);
+        n = vt_utf8_cut(clean, n - 1);
         snprintf(shown, sizeof shown, "%.*s%s", (int)n, clean, dots);
     }
     cairo_move_to(c, x - share * width_of(c, shown), y);

@@ -21,15 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MARK "training.begins"
-
-static const char *const files[] = {"config.json",
-                                    "model.safetensors",
-                                    "training.json",
-                                    "training.safetensors",
-                                    "training.jsonl",
-                                    "left_out.txt",
-                                    MARK};
+static const char *const files[] = {"config.json",    "model.safetensors",
+                                    "training.json",  "training.safetensors",
+                                    "training.jsonl", "left_out.txt",
+                                    VT_RUN_DIR_MARK};
 #define MODEL_FILES 2 /* the first ones */
 
 static bool half_written(const char *name)
@@ -123,7 +118,7 @@ vitcl_status vt_run_dir_begin(const char *path)
     vt_newfile file = {0};
     char *name = NULL;
 
-    VT_TRY(vt_format(&name, "%s/" MARK, path));
+    VT_TRY(vt_format(&name, "%s/" VT_RUN_DIR_MARK, path));
     VT_TRY(vt_newfile_open(&file, name));
     fputs("This training has no state yet.\n", file.f);
     VT_TRY(vt_newfile_commit(&file));
@@ -133,24 +128,12 @@ done:
     return st;
 }
 
-vitcl_status vt_run_dir_begins(bool *out, const char *path)
-{
-    vitcl_status st = VITCL_OK;
-    char *name = NULL;
-
-    VT_TRY(vt_format(&name, "%s/" MARK, path));
-    *out = vt_path_exists(name);
-done:
-    free(name);
-    return st;
-}
-
 vitcl_status vt_run_dir_begun(const char *path)
 {
     vitcl_status st = VITCL_OK;
     char *name = NULL;
 
-    VT_TRY(vt_format(&name, "%s/" MARK, path));
+    VT_TRY(vt_format(&name, "%s/" VT_RUN_DIR_MARK, path));
     unlink(name);
 done:
     free(name);

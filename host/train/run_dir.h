@@ -17,11 +17,11 @@ typedef struct vt_run_dir {
 /* Locks the folder, creating it first if `make`. It is an error if another
  * training holds the lock. Removes partial files of a killed one. */
 vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make);
+/* The file that marks it: */
+#define VT_RUN_DIR_MARK "training.begins"
 /* Marks the folder as one of a training that has no state yet, whose files may
  * be overwritten. */
 vitcl_status vt_run_dir_begin(const char *path);
-/* Is it marked so? */
-vitcl_status vt_run_dir_begins(bool *out, const char *path);
 /* Takes the mark away. */
 vitcl_status vt_run_dir_begun(const char *path);
 /* Removes a training's files, and the folder if it was created here. */

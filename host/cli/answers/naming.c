@@ -5,6 +5,7 @@
 #include "naming.h"
 
 #include "base/csv.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -239,9 +240,7 @@ static void add_class(char *out, size_t size, const naming *n,
     size_t length = brief ? naming_first(n, name) : all;
     const bool cut = length > SHOWN;
 
-    length = cut ? SHOWN : length;
-    while (cut && length && ((uint8_t)name[length] & 0xC0) == 0x80)
-        length--;
+    length = cut ? vt_utf8_cut(name, SHOWN) : length;
     say_answer(text, n, c, "\u00a0");
     snprintf(out + used, size - used, "%.*s%s%s", (int)length, name,
              cut ? "\u2026" : "", text);

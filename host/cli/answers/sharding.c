@@ -94,6 +94,13 @@ static int compare_input(const sharding *s, const words *operands,
     return code;
 }
 
+int sharding_named(const char *file, const picture_options *how)
+{
+    return file && !how->shard && strstr(file, "{shard}")
+               ? usage("%s: {shard} needs --shard K/N", file)
+               : EXIT_OK;
+}
+
 int sharding_open(sharding *s, const picture_options *how, const char *output,
                   const words *operands, const model_options *model,
                   const row_settings *settings)
@@ -107,8 +114,8 @@ int sharding_open(sharding *s, const picture_options *how, const char *output,
         failed();
         return EXIT_USAGE;
     }
-    if (output && !s->shard.n && strstr(output, "{shard}"))
-        return usage("%s: {shard} needs --shard K/N", output);
+    if (sharding_named(output, how) != EXIT_OK)
+        return EXIT_USAGE;
     if (!output)
         return EXIT_OK;
     if (vt_partition_path(&s->path, output, s->shard) != VITCL_OK)

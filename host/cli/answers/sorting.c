@@ -11,6 +11,7 @@
  */
 #define _GNU_SOURCE /* asprintf */
 #include "sorting.h"
+#include "base/utf8.h"
 
 #include "scale/partition.h"
 
@@ -36,8 +37,7 @@ static void clean(char out[LONGEST + 1], const char *name, size_t n)
     while (n && name[n - 1] == ' ')
         n--;
     if (n > LONGEST)
-        for (n = LONGEST; n && ((unsigned char)name[n] & 0xC0) == 0x80;)
-            n--;
+        n = vt_utf8_cut(name, LONGEST);
     memcpy(out, name, n);
     out[n] = '\0';
     make_text(out);

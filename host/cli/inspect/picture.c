@@ -24,16 +24,9 @@ static int largest(const double *value, int n)
 /* How many bytes of a name, at most `most`, are whole characters. */
 static int fitting(const char *name, size_t most)
 {
-    size_t at = 0;
+    const size_t all = strlen(name);
 
-    while (name[at]) {
-        const size_t n = vt_utf8_character(name + at), bytes = n ? n : 1;
-
-        if (at + bytes > most)
-            break;
-        at += bytes;
-    }
-    return (int)at;
+    return (int)(all > most ? vt_utf8_cut(name, most) : all);
 }
 
 /* ---- one map: rollout, relevance ---- */

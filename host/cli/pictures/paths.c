@@ -379,3 +379,12 @@ const char *paths_next(picture_paths *s, const char **error)
     *error = "out of memory";
     return NULL;
 }
+
+const char *paths_option(const picture_options *p)
+{
+    return p->nul      ? "--null"
+           : p->flat   ? "--no-recursive"
+           : p->deep   ? "--recursive"
+           : p->follow ? "--follow"
+                       : NULL;
+}

@@ -15,6 +15,9 @@ typedef struct picture_options {
     bool tar;           /* the operands are archives */
     const char *absent; /* NULL, or what to say of an operand that is no file */
 } picture_options;
+/* The name of one that says which pictures there are, such as "--null", if it
+ * was given; else NULL. */
+const char *paths_option(const picture_options *p);
 /* T has a picture_options `pictures`. */
 #define OPT_PICTURES(T)                                                        \
     OPT_ROW(T, 'r', "recursive", OPT_FLAG, NULL,                               \
