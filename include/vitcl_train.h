@@ -152,14 +152,16 @@ typedef struct {
     double mean, sd; /* of the accuracies of `tries` random choices, 0 to 1 */
     uint32_t failed; /* pictures that could not be decoded, in the test data and
                         in all choices; left out */
+    uint32_t few; /* classes with fewer than `shots` training pictures, of which
+                     all are used */
 } vitcl_fewshot_score;
 
 /* Scores features by few-shot linear evaluation, as in arXiv 2010.11929: ridge
  * regression (l2 1024) in closed form from frozen features of `shots` training
  * pictures a class to targets -1 and 1; then the accuracy on `test`. The
  * classes of `test` are matched with the training classes by name; all must
- * exist. scores[n]: set shots before the call; mean, sd and failed are filled
- * in, of some also where the call fails. The choice of pictures depends only on
+ * exist. scores[n]: set shots before the call; the others are filled in, of
+ * some scores also where the call fails. The choice of pictures depends only on
  * random_state and the number of the try. */
 VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
                            uint32_t tries, uint64_t random_state,

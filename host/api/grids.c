@@ -88,17 +88,22 @@ static bool forget(struct vt_grids *g)
     return true;
 }
 
-/* Beside the plans that are kept, and the weights as f32. */
+static double bytes_of(const vt_plan *p)
+{
+    const vt_plan_memory memory = vt_plan_memory_of(p);
+
+    return (double)memory.arena + (double)memory.consts;
+}
+
+/* Beside the session's own plan and those that are kept. */
 static bool fits(const vitcl_session *s, const vt_plan *p)
 {
     const struct vt_grids *g = s->grids;
-    double bytes = (double)vt_model_parameters(s->model->model) * sizeof(float);
+    double beside = bytes_of(s->plan);
 
-    bytes += (double)vt_plan_memory_of(s->plan).arena;
-    bytes += (double)vt_plan_memory_of(p).arena;
     for (uint32_t i = 0; i < g->count; i++)
-        bytes += (double)vt_plan_memory_of(g->kept[i].plan).arena;
-    return bytes <= (double)vt_dev_info(s->model->dev)->memory_bytes;
+        beside += bytes_of(g->kept[i].plan);
+    return vt_handle_fits(p, s->model, beside);
 }
 
 /* Makes a plan, in the place of those that were not used for longest if there

@@ -80,6 +80,10 @@ vitcl_status vt_handle_plan(vt_plan **plan, vt_written *out, vitcl_model *model,
                             const vt_plan_options *options, uint32_t batch,
                             uint32_t height, uint32_t width,
                             const vt_preprocess *how);
+/* Whether a plan and the weights fit in the device's memory, beside so many
+ * bytes of other plans. */
+bool vt_handle_fits(const vt_plan *plan, const vitcl_model *model,
+                    double beside);
 /* Replaces 0 by the model's own height and width and by batch 1; sizes out of
  * range are an error. */
 vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,

@@ -36,15 +36,16 @@ static vitcl_status prepares(const vitcl_session *s)
                : vt_fail(s->how_status, "%s", s->how_message);
 }
 
-/* Whether a batch fits. Weights are counted as f32, the most they can take. */
-static bool fits(const vt_plan *p, const vitcl_model *m)
+/* Weights are counted as f32, the most they can take. */
+bool vt_handle_fits(const vt_plan *p, const vitcl_model *m, double beside)
 {
     const vitcl_device_info *info = vt_dev_info(m->dev);
     const vt_plan_memory memory = vt_plan_memory_of(p);
     const uint64_t weights = vt_model_parameters(m->model) * sizeof(float);
 
     return memory.segment <= info->max_alloc_bytes &&
-           (double)memory.arena + (double)memory.consts + (double)weights <=
+           (double)memory.arena + (double)memory.consts + (double)weights +
+                   beside <=
                (double)info->memory_bytes;
 }
 
@@ -55,7 +56,7 @@ static bool batch_fits(const vitcl_session *s, const vt_plan_options *options,
     vt_written w;
     bool ok = vt_handle_plan(&p, &w, s->model, options, batch, s->height,
                              s->width, &s->how) == VITCL_OK &&
-              fits(p, s->model);
+              vt_handle_fits(p, s->model, 0);
 
     vt_plan_free(p);
     return ok;
@@ -178,7 +179,7 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
         return vt_fail(st, "%s", why);
     }
     VT_TRY(st);
-    if (!fits(s->plan, s->model))
+    if (!vt_handle_fits(s->plan, s->model, 0))
         return too_large(s, &options, (double)vt_plan_memory_of(s->plan).arena);
     s->options = options; /* for plans of other grids, made later: without the
                            * caller's pointers */

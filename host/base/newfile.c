@@ -89,11 +89,9 @@ static vitcl_status part_name(char **out, const char *target, int number)
 {
     const size_t folder = folder_length(target);
     const char *name = target + folder;
-    size_t n = strlen(name);
+    const size_t n = VT_MAX(vt_utf8_cut(name, NAME_CUT), (size_t)1);
     char digits[16] = "";
 
-    if (n > NAME_CUT)
-        n = VT_MAX(vt_utf8_cut(name, NAME_CUT), (size_t)1);
     if (number > 1)
         snprintf(digits, sizeof digits, "%d", number);
     return vt_format(out, "%.*s.%.*s" PART "%s", (int)folder, target, (int)n,

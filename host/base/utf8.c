@@ -34,6 +34,7 @@ size_t vt_utf8_length(const void *text, size_t left)
 
 size_t vt_utf8_cut(const char *text, size_t n)
 {
+    n = strnlen(text, n);
     while (n && ((unsigned char)text[n] & 0xC0) == 0x80)
         n--;
     return n;

@@ -16,8 +16,7 @@
 size_t vt_utf8_length(const void *text, size_t left);
 /* The same of text that ends with NUL. */
 size_t vt_utf8_character(const char *text);
-/* The most bytes of text, at most n of its length, that end with a whole
- * character. */
+/* The most bytes of text, at most n, that end with a whole character. */
 size_t vt_utf8_cut(const char *text, size_t n);
 /* Is it well-formed as a whole? */
 bool vt_utf8(const void *text, size_t size);

@@ -4,6 +4,7 @@
  * Results are in input order, including failures. In a pipe there is one line
  * per class: picture, rank, label, name, probability, separated by tabs.
  */
+#include "base/utf8.h"
 #include "cli/answers/html.h"
 #include "cli/answers/naming.h"
 #include "cli/answers/sharding.h"
@@ -110,8 +111,8 @@ static void say_known(work *w)
         snprintf(list + used, sizeof list - used, "%s%.*s", i ? ", " : "",
                  (int)naming_first(&w->naming, name), name);
     }
-    note("not sure: the model knows %u class%s: %.480s%s", n,
-         n == 1 ? "" : "es", list, n > FEW ? ", ..." : "");
+    note("not sure: the model knows %u class%s: %.*s%s", n, n == 1 ? "" : "es",
+         (int)vt_utf8_cut(list, 480), list, n > FEW ? ", ..." : "");
 }
 
 /* Why a likely class is not sure, once for each reason. */
@@ -179,12 +180,17 @@ static int print(work *w, const answer *a)
 
 static html_page *begin_page(const work *w)
 {
+    enum { MOST = 400 };
     const words *from = w->on.operands;
+    const char *first =
+        strcmp(from->item[0], "-") == 0 ? "Pictures" : from->item[0];
+    const char *model = model_name(&w->o->common);
     char title[1024];
 
-    snprintf(title, sizeof title, "%.400s%s, classified by %.400s",
-             strcmp(from->item[0], "-") == 0 ? "Pictures" : from->item[0],
-             from->count > 1 ? " and others" : "", model_name(&w->o->common));
+    snprintf(title, sizeof title, "%.*s%s, classified by %.*s",
+             (int)vt_utf8_cut(first, MOST), first,
+             from->count > 1 ? " and others" : "",
+             (int)vt_utf8_cut(model, MOST), model);
     return html_open(w->html, title);
 }
 

@@ -73,6 +73,20 @@ static int read_shots(work *w, const words *given)
     return EXIT_OK;
 }
 
+/* On stderr, so that stdout has one line a score. */
+static void say_few(const work *w)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        const vitcl_fewshot_score *s = &w->scores[i];
+
+        if (s->few)
+            note("%u class%s fewer than %u training picture%s; all of %s are "
+                 "used",
+                 s->few, s->few == 1 ? " has" : "es have", s->shots,
+                 vt_plural(s->shots), s->few == 1 ? "its" : "theirs");
+    }
+}
+
 static int score(work *w, const fewshot *o)
 {
     uint32_t broken = 0;
@@ -85,6 +99,7 @@ static int score(work *w, const fewshot *o)
                               scoring_progress, &w->on));
     if (code != EXIT_OK)
         return code;
+    say_few(w);
     for (uint32_t i = 0; i < w->count; i++) {
         const vitcl_fewshot_score *s = &w->scores[i];
 

@@ -221,6 +221,27 @@ done:
     return st;
 }
 
+static vitcl_status count_few(vitcl_fewshot_score *scores, uint32_t n,
+                              const vt_dataset *train)
+{
+    vitcl_status st = VITCL_OK;
+    const uint32_t classes = vt_dataset_classes(train);
+    uint32_t *have = NULL;
+
+    VT_TRY(VT_NEW(&have, classes));
+    for (uint32_t i = 0; i < vt_dataset_count(train); i++)
+        if (vt_dataset_label(train, i) < classes)
+            have[vt_dataset_label(train, i)]++;
+    for (uint32_t i = 0; i < n; i++) {
+        scores[i].few = 0;
+        for (uint32_t c = 0; c < classes; c++)
+            scores[i].few += have[c] < scores[i].shots;
+    }
+done:
+    free(have);
+    return st;
+}
+
 static void summarise(vitcl_fewshot_score *s, const double *accuracy,
                       uint32_t tries)
 {
@@ -282,6 +303,7 @@ vitcl_status vt_fewshot(vitcl_fewshot_score *scores, uint32_t n, uint32_t tries,
     VT_TRY(vt_new(&wanted, (size_t)data.count + 1, sizeof *wanted));
     VT_TRY(vt_classes_match(wanted, &data, &known,
                             train->by_number || test->by_number));
+    VT_TRY(count_few(scores, n, train->d));
     VT_TRY(vt_new(&plan, (size_t)n * tries, sizeof *plan));
     VT_TRY(choose(plan, scores, n, tries, random_state, train->d, &s.total));
     VT_TRY(features(&asked, &s, runner, &failed));

@@ -21,14 +21,6 @@ static int largest(const double *value, int n)
     return at;
 }
 
-/* How many bytes of a name, at most `most`, are whole characters. */
-static int fitting(const char *name, size_t most)
-{
-    const size_t all = strlen(name);
-
-    return (int)(all > most ? vt_utf8_cut(name, most) : all);
-}
-
 /* ---- one map: rollout, relevance ---- */
 
 /* Writes `g` with its tiles, shape and alternative text. */
@@ -56,9 +48,9 @@ static int write_map(inspect_files *f, const inspect_picture *p,
     snprintf(alt, sizeof alt,
              "%.*s, and beside it the same under its %.*s: the largest, "
              "%.3g, has the patch in row %d of %d, column %d of %d.",
-             fitting(p->name, 150), p->name, fitting(label, 150), label,
-             g->value[at], at / p->columns + 1, p->rows, at % p->columns + 1,
-             p->columns);
+             (int)vt_utf8_cut(p->name, 150), p->name,
+             (int)vt_utf8_cut(label, 150), label, g->value[at],
+             at / p->columns + 1, p->rows, at % p->columns + 1, p->columns);
     whole.alt = alt, whole.tiles = &tiles, whole.shape = &shape;
     return inspect_write(f, &whole);
 }
@@ -98,7 +90,7 @@ int inspect_relevance(inspect_files *f, const inspect_picture *p,
 
     snprintf(number, sizeof number, "class %u", index);
     name = name ? name : label ? label : number;
-    most = fitting(name, 200);
+    most = (int)vt_utf8_cut(name, 200);
     snprintf(title, sizeof title, "Relevance for %.*s", most, name);
     snprintf(text, sizeof text, "relevance for %.*s", most, name);
     return write_map(f, p, &g, text);
@@ -129,7 +121,7 @@ static int draw_heads(inspect_files *f, const inspect_picture *p,
              "%.*s under the attention of %d head%s of layer %u, from %s: "
              "the largest, %.3g, is of head %u to the patch in row %d of %d, "
              "column %d of %d.",
-             fitting(p->name, 200), p->name, tiles->count,
+             (int)vt_utf8_cut(p->name, 200), p->name, tiles->count,
              vt_plural((uint64_t)tiles->count), layer, from, value[at],
              first + (uint32_t)(at / n), at % n / p->columns + 1, p->rows,
              at % n % p->columns + 1, p->columns);
@@ -245,7 +237,7 @@ static int draw_tokens(inspect_files *f, const inspect_picture *p,
              "%.*s, and beside it its patch tokens as colours: patches of "
              "like colour have like tokens. The three components have %.1f, "
              "%.1f and %.1f %% of the variance.",
-             fitting(p->name, 200), p->name, 100 * variance[0],
+             (int)vt_utf8_cut(p->name, 200), p->name, 100 * variance[0],
              100 * variance[1], 100 * variance[2]);
     snprintf(caption, sizeof caption,
              "The first three principal components of %s (tensor %s) as red, "
