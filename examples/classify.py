@@ -5,6 +5,7 @@
 Needs nothing but Python and an installed libvitcl.
 """
 import ctypes
+import os
 import sys
 from ctypes import POINTER, Structure, byref, c_char_p, c_float, c_uint8, c_uint32, c_void_p
 
@@ -21,6 +22,8 @@ lib = ctypes.CDLL("libvitcl.so.2")
 lib.vitcl_device_open.argtypes = [POINTER(c_void_p), c_char_p]
 lib.vitcl_model_load.argtypes = [POINTER(c_void_p), c_void_p, c_char_p]
 lib.vitcl_session_new.argtypes = [POINTER(c_void_p), c_void_p, c_void_p]
+lib.vitcl_session_classes.argtypes = [c_void_p]
+lib.vitcl_session_classes.restype = c_uint32
 lib.vitcl_image_load.argtypes = [POINTER(Image), c_char_p]
 lib.vitcl_classify.argtypes = [POINTER(Class), c_uint32, c_void_p, POINTER(Image), c_uint32]
 for function in lib.vitcl_class_label, lib.vitcl_class_name:
@@ -41,12 +44,13 @@ class Classifier:
     def __init__(self, model):
         self.device, self.model, self.session = c_void_p(), c_void_p(), c_void_p()
         check(lib.vitcl_device_open(byref(self.device), None))
-        check(lib.vitcl_model_load(byref(self.model), self.device, model.encode()))
+        check(lib.vitcl_model_load(byref(self.model), self.device, os.fsencode(model)))
         check(lib.vitcl_session_new(byref(self.session), self.model, None))
 
     def __call__(self, path, top=3):
+        top = min(top, lib.vitcl_session_classes(self.session) or top)
         image, best = Image(), (Class * top)()
-        check(lib.vitcl_image_load(byref(image), path.encode()))
+        check(lib.vitcl_image_load(byref(image), os.fsencode(path)))
         try:
             check(lib.vitcl_classify(best, top, self.session, byref(image), 1))
         finally:
@@ -70,7 +74,8 @@ def main():
         classify = Classifier(sys.argv[1])
         for path in sys.argv[2:]:
             for name, probability in classify(path):
-                print(f"{path}\t{name}\t{probability:.3f}")
+                line = f"{path}\t{name}\t{probability:.3f}\n"
+                sys.stdout.buffer.write(os.fsencode(line))
     except RuntimeError as error:
         sys.exit(f"classify.py: {error}")
 

@@ -36,6 +36,7 @@ int main(int argc, char **argv)
     vitcl_text *text = NULL;
     vitcl_text_info info = {.size = sizeof info};
     float *words = NULL, *picture = NULL;
+    const char *why = NULL; /* what no call of the library said */
 
     if (argc < 4)
         return fprintf(stderr,
@@ -49,10 +50,12 @@ int main(int argc, char **argv)
     if (!failed) {
         words = calloc(info.features, sizeof *words);
         picture = calloc(info.features, sizeof *picture);
-        failed =
-            !words || !picture ||
-            vitcl_session_features(session) != info.features ||
-            vitcl_text_embed(words, text, (const char *const *)&argv[2], 1);
+        if (!words || !picture)
+            why = "out of memory";
+        else if (vitcl_session_features(session) != info.features)
+            why = "the towers give vectors of different lengths";
+        failed = why || vitcl_text_embed(words, text,
+                                         (const char *const *)&argv[2], 1);
     }
     for (int i = 3; i < argc && !failed; i++) {
         failed = embed(picture, session, argv[i]);
@@ -61,7 +64,8 @@ int main(int argc, char **argv)
                    argv[i]);
     }
     if (failed)
-        fprintf(stderr, "search_by_words: %s\n", vitcl_last_error());
+        fprintf(stderr, "search_by_words: %s\n",
+                why ? why : vitcl_last_error());
     free(words);
     free(picture);
     vitcl_text_free(text);

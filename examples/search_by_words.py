@@ -8,6 +8,7 @@ installed libvitcl.
 """
 import ctypes
 import math
+import os
 import sys
 from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 
@@ -56,9 +57,9 @@ class Towers:
         self.device, self.model, self.session, self.text = (c_void_p() for _ in range(4))
         info = TextInfo(size=ctypes.sizeof(TextInfo))
         check(lib.vitcl_device_open(byref(self.device), None))
-        check(lib.vitcl_text_new(byref(self.text), self.device, model.encode(), None))
+        check(lib.vitcl_text_new(byref(self.text), self.device, os.fsencode(model), None))
         check(lib.vitcl_text_describe(byref(info), self.text))
-        check(lib.vitcl_model_load(byref(self.model), self.device, model.encode()))
+        check(lib.vitcl_model_load(byref(self.model), self.device, os.fsencode(model)))
         check(lib.vitcl_session_new(byref(self.session), self.model, None))
         self.features = info.features
         if lib.vitcl_session_features(self.session) != self.features:
@@ -66,12 +67,12 @@ class Towers:
 
     def words(self, text):
         out = (c_float * self.features)()
-        check(lib.vitcl_text_embed(out, self.text, (c_char_p * 1)(text.encode()), 1))
+        check(lib.vitcl_text_embed(out, self.text, (c_char_p * 1)(os.fsencode(text)), 1))
         return unit(out)
 
     def picture(self, path):
         out, image = (c_float * self.features)(), Image()
-        check(lib.vitcl_image_load(byref(image), path.encode()))
+        check(lib.vitcl_image_load(byref(image), os.fsencode(path)))
         try:
             check(lib.vitcl_embed(out, self.session, byref(image), 1))
         finally:
@@ -94,7 +95,7 @@ def main():
         near = [(sum(a * b for a, b in zip(words, towers.picture(path))), path)
                 for path in sys.argv[3:]]
         for cosine, path in sorted(near, reverse=True):
-            print(f"{cosine:.4f}\t{path}")
+            sys.stdout.buffer.write(os.fsencode(f"{cosine:.4f}\t{path}\n"))
     except RuntimeError as error:
         sys.exit(f"search_by_words.py: {error}")
 
