@@ -178,9 +178,10 @@ VITCL_STATUS vitcl_device_open(vitcl_device **out, const char *select);
 VITCL_STATUS vitcl_device_describe(vitcl_device_info *out,
                                    const vitcl_device *device);
 /* Measures the device's peak speed: *gflops is multiplications plus additions
- * in registers, in 1e9 a second. Takes some tenths of a second. It computes in
- * f16 if the device has that; for bf16 and int8 by dot-product instructions if
- * the device uses them, which may start a trial; else in f32. */
+ * in registers, in 1e9 a second. Takes some tenths of a second. It computes by
+ * dot-product instructions or matrix units if the device uses them in this
+ * precision, which may start a trial; else in f16 for VITCL_F16 if the device
+ * has that, and in f32 otherwise. */
 VITCL_STATUS vitcl_device_peak(double *gflops, vitcl_device *device,
                                vitcl_precision precision);
 /* Called while kernels are compiled for a device. That happens once for each
@@ -681,9 +682,10 @@ void vitcl_log_set(vitcl_log log, void *context);
  * Trials     Some drivers' compilers crash on certain instructions. So the
  *            library first tries them in the separate program vitcl-try, never
  *            in the host process: whether a CPU's dot-product instructions
- *            (bf16, f16, int8) work and are faster, and which half precision is
- *            faster. vitcl_session_new(), vitcl_text_new(), the vitcl_train*()
- *            calls, vitcl_device_peak(), vitcl_device_choose() and
+ *            (bf16, f16, int8) work and are faster, whether a GPU's matrix
+ *            units do, and which half precision is faster.
+ *            vitcl_session_new(), vitcl_text_new(), the vitcl_train*() calls,
+ *            vitcl_device_peak(), vitcl_device_choose() and
  *            vitcl_tuner_new() start one process for each trial that is needed
  *            and has no result yet;
  *            vitcl_device_try(), vitcl_candidate_measure() and

@@ -5,10 +5,11 @@
  * user's files, and every session uses them:
  *
  *   tried    Whether a CPU's dot-product instructions (bf16, f16, int8) work
- *            and are faster than multiply-adds, and which of bf16 and f16 is
- *            faster. Kept for each device, driver and version, with the
- *            compiled programs. A session runs a missing trial itself;
- *            vitcl_device_try() runs it in advance.
+ *            and are faster than multiply-adds, whether a GPU's matrix units
+ *            do, and which of bf16 and f16 is faster. Kept for each device,
+ *            driver and version, with the compiled programs. A session runs a
+ *            missing trial itself; vitcl_device_try() runs that of a CPU's
+ *            instructions in advance.
  *   tuned    Parameters of the multiplications, in $XDG_CONFIG_HOME/vitcl/tuned
  *            (or ~/.config/vitcl/tuned), one line for each device and driver
  *            version. A tuner proposes candidates. The caller measures each by
@@ -32,8 +33,9 @@ extern "C" {
 
 /* ---- trials ----------------------------------------------------------- */
 
-/* 1: a session or a training of this precision would start a trial, on the
- * device or on the model's device; else 0. */
+/* 1: a session or a training of this precision would start a trial of a CPU's
+ * dot-product instructions, on the device or on the model's device; else 0. The
+ * trials of a GPU's matrix units do not count. */
 int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision);
 int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision);
 /* Writes the instruction that a CPU uses for bf16, f16 or int8, as far as it
