@@ -75,6 +75,8 @@ unsigned vt_app1_orientation(vt_app1 *a);
 vitcl_status vt_exif_hex_orientation(unsigned *out, const uint8_t *text,
                                      size_t size);
 unsigned vt_tiff_orientation(const uint8_t *tiff, size_t size);
+/* Does this TIFF say that its pixels are numbers of colours? */
+bool vt_tiff_has_palette(const uint8_t *tiff, size_t size);
 unsigned vt_xmp_orientation(const uint8_t *text, size_t size);
 /* Is this TIFF a camera's RAW file? */
 bool vt_tiff_is_raw(const uint8_t *tiff, size_t size);

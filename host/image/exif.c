@@ -16,7 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORIENTATION = 0x112, ENTRY = 12, BIG_ENTRY = 20 };
+enum {
+    PHOTOMETRIC = 0x106, /* whose value for colours by number is PALETTE */
+    PALETTE = 3,
+    ORIENTATION = 0x112,
+    ENTRY = 12,
+    BIG_ENTRY = 20
+};
 
 /* The types of TIFF 6.0, and 64-bit integers of BigTIFF. */
 enum {
@@ -113,8 +119,9 @@ static const uint8_t *data_of(const block *b, const uint8_t *field, uint64_t n,
     return *end ? NULL : b->bytes + from;
 }
 
-/* The directory at byte `at`; 0: no orientation, 1: one that turns nothing. */
-static unsigned directory(const block *b, uint64_t at)
+/* The first value of a tag of the directory at byte `at`, as value() has it; 0:
+ * it is not there. */
+static unsigned directory(const block *b, uint64_t at, unsigned wanted)
 {
     const unsigned word = b->big_tiff ? 8 : 4, head = b->big_tiff ? 8 : 2;
     const size_t size = b->big_tiff ? BIG_ENTRY : ENTRY;
@@ -142,7 +149,7 @@ static unsigned directory(const block *b, uint64_t at)
                        word, &total, &end);
         if (!data)
             continue;
-        if (tag == ORIENTATION)
+        if (tag == wanted)
             return value(b, type, data);
         seen[tag / 8] |= (uint8_t)(1 << tag % 8);
     }
@@ -177,17 +184,30 @@ unsigned vt_exif_orientation(const uint8_t *exif, size_t size, unsigned names)
     if (b.size == 0)
         return 0;
     /* Pillow refuses a bad header or, in JPEG, looks no further. */
-    return header(&b, false) ? directory(&b, number(&b, b.bytes + 4, 4)) : 1;
+    return header(&b, false)
+               ? directory(&b, number(&b, b.bytes + 4, 4), ORIENTATION)
+               : 1;
 }
 
-unsigned vt_tiff_orientation(const uint8_t *tiff, size_t size)
+static unsigned tiff_value(const uint8_t *tiff, size_t size, unsigned wanted)
 {
     block b = {.bytes = tiff, .size = size};
 
     if (!header(&b, true))
         return 0;
-    return directory(&b, b.big_tiff ? number(&b, tiff + 8, 8)
-                                    : number(&b, tiff + 4, 4));
+    return directory(
+        &b, b.big_tiff ? number(&b, tiff + 8, 8) : number(&b, tiff + 4, 4),
+        wanted);
+}
+
+unsigned vt_tiff_orientation(const uint8_t *tiff, size_t size)
+{
+    return tiff_value(tiff, size, ORIENTATION);
+}
+
+bool vt_tiff_has_palette(const uint8_t *tiff, size_t size)
+{
+    return tiff_value(tiff, size, PHOTOMETRIC) == PALETTE;
 }
 
 vitcl_status vt_app1_add(vt_app1 *a, const uint8_t *body, size_t n)

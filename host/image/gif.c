@@ -23,11 +23,17 @@ typedef struct gif_state {
     vt_picture picture;
 } gif_state;
 
+/* Where a file lacks its end, a zero ends the last row of blocks, as in Pillow:
+ * all pixels may be there. Anywhere else a zero is an error. */
 static int read_bytes(GifFileType *gif, GifByteType *out, int n)
 {
     gif_state *s = gif->UserData;
     const size_t count = VT_MIN((size_t)n, s->size - s->at);
 
+    if (count == 0 && n == 1) {
+        *out = 0;
+        return 1;
+    }
     memcpy(out, s->data + s->at, count);
     s->at += count;
     return (int)count;

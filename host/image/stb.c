@@ -137,12 +137,17 @@ vitcl_status vt_decode_psd(vt_picture *out, unsigned *orientation,
                            const uint8_t *data, size_t size, bool on_white,
                            const char *name)
 {
+    enum { HEAD = 26, RGB = 3 }; /* bytes; a mode of colours */
     int w = 0, h = 0, n = 0;
     uint64_t need;
     vitcl_status st;
     uint8_t *opaque = NULL, *rgb;
 
     *orientation = 1;
+    if (size >= HEAD && field(data, size, 24, 2) != RGB)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: a PSD in other colours than RGB; convert it to PNG",
+                       name);
     st = size_of(&w, &h, data, size, "PSD", name);
     if (st != VITCL_OK)
         return st;

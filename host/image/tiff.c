@@ -148,6 +148,10 @@ static vitcl_status read_tags(tiff_state *s)
     TIFFGetFieldDefaulted(t, TIFFTAG_SAMPLEFORMAT, &s->format);
     if (!TIFFGetField(t, TIFFTAG_PHOTOMETRIC, &s->photometric))
         s->photometric = PHOTOMETRIC_MINISWHITE;
+    /* libtiff takes numbers of colours for greys where it cannot read these */
+    if (s->photometric != PHOTOMETRIC_PALETTE &&
+        vt_tiff_has_palette(s->data, s->size))
+        return broken(s);
     return vt_picture_check(s->width, s->height, s->name);
 }
 

@@ -111,6 +111,11 @@ Test(dataset, mnist, .init = setup, .fini = vt_test_tidy)
     labels[7] = 2;
     put("train-labels-idx1-ubyte", labels, sizeof labels - 1);
     cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_ECORRUPT);
+    images[7] = labels[7] = 0;
+    put("train-images-idx3-ubyte", images, 16);
+    put("train-labels-idx1-ubyte", labels, 8);
+    cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "contains no pictures"), "%s", vt_message());
 }
 
 /* A side of 4096 pixels, and one more. */

@@ -400,6 +400,9 @@ Test(decode, psd_planes)
                      i);
     vt_picture_free(&p);
     refused(file, SIZE - 1, "a.psd", "the PSD is truncated");
+    file[25] = 1; /* grey */
+    cr_expect_eq(vt_image_decode(&p, file, SIZE, "a.psd"), VITCL_EUNSUPPORTED);
+    cr_expect(strstr(vt_message(), "a PSD in other colours than RGB"));
 }
 
 /* Rows from the top give the same picture as rows from the bottom; one byte

@@ -183,6 +183,44 @@ Test(formats, on_white)
                   100);
 }
 
+/* Without its last bytes a file is refused, but for what follows a GIF's last
+ * row, and never another picture. */
+static void check_cut(const char *name, size_t most, size_t fine)
+{
+    char path[1024];
+    vt_picture want = {0};
+    vt_file f = {0};
+
+    snprintf(path, sizeof path, FORMATS "in/%s", name);
+    cr_assert_eq(vt_file_read(&f, path, 1 << 24), VITCL_OK, "%s", path);
+    if (vt_image_decode(&want, f.data, f.size, path) != VITCL_OK) {
+        cr_expect(lacked(&f), "%s", vt_message());
+        cr_log_warn("not compared: %s", vt_message());
+        most = 0;
+    }
+    for (size_t n = 1; n <= most; n++) {
+        vt_picture p = {0};
+        const vitcl_status st = vt_image_decode(&p, f.data, f.size - n, path);
+
+        cr_expect_eq(st == VITCL_OK, n <= fine, "%s without %zu bytes", name,
+                     n);
+        if (st == VITCL_OK)
+            cr_expect_arr_eq(p.rgb, want.rgb,
+                             (size_t)want.width * want.height * 3);
+        vt_picture_free(&p);
+    }
+    vt_picture_free(&want);
+    vt_file_close(&f);
+}
+
+Test(formats, cut)
+{
+    check_cut("pillow.gif", 8, 2);
+    check_cut("interlaced.gif", 8, 2);
+    check_cut("palette.tif", 8, 0);
+    check_cut("palette4.tif", 8, 0);
+}
+
 /* ---- in decoder processes ---- */
 
 static const char *const mixed[] = {
