@@ -6,6 +6,7 @@
  */
 #include "data/check.h"
 
+#include "base/environment.h"
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "base/user_dir.h"
@@ -81,10 +82,12 @@ static uint64_t key_of(const vt_dataset *d, uint32_t picture)
     return key;
 }
 
-/* The cache's file: by the folder, and by the program, which may decode other
- * formats in its next version. */
+/* The cache's file: by the folder, by the program, which may decode other
+ * formats in its next version, and by the limits of decoding. */
 static void name_cache(check *c)
 {
+    static const char *const limits[] = {
+        "VITCL_DECODE_PIXELS", "VITCL_DECODE_MEMORY", "VITCL_DECODE_SECONDS"};
     const char *path = vt_dataset_path(c->d, 0);
     const size_t n = strlen(path) - strlen(vt_dataset_name(c->d, 0));
     vt_sha256_state s;
@@ -95,6 +98,11 @@ static void name_cache(check *c)
         real = realpath(root, NULL);
     vt_sha256_begin(&s);
     vt_sha256_add(&s, VITCL_VERSION, sizeof VITCL_VERSION);
+    for (size_t i = 0; i < VT_COUNT(limits); i++) {
+        const char *value = vt_getenv(limits[i]);
+
+        vt_sha256_add(&s, value ? value : "", value ? strlen(value) + 1 : 1);
+    }
     if (real)
         vt_sha256_add(&s, real, strlen(real));
     vt_sha256_end(&s, hash);

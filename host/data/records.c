@@ -191,6 +191,10 @@ static vitcl_status open_mnist(vt_dataset *d, const char *path,
                      images);
         goto done;
     }
+    if (count == 0) {
+        st = vt_fail(VITCL_ECORRUPT, "%s: contains no pictures", images);
+        goto done;
+    }
     d->record = (size_t)d->side_h * d->side_w;
     p->first = 16;
     p->records = count;

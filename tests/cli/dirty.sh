@@ -64,6 +64,14 @@ rm parts/left_out.txt
 run 1 train --resume -o parts
 says 'began with 40 pictures, but the data now has 43'
 
+# ---- what a limit allowed may be over another one
+cp -r clean large
+{ printf 'P5 1100 1000 255\n'; head -c 1100000 /dev/zero; } >large/bird/large.pgm
+run 0 "${given[@]}" --data large -o unlimited
+err_not 'cannot be decoded'
+VITCL_DECODE_PIXELS=1 run 0 "${given[@]}" --data large -o limited
+err_has '1 file cannot be decoded and is left out'
+
 # ---- more than ten
 for i in $(seq 20); do echo text >"data/cat/b$i.jpg"; done
 run 0 "${given[@]}" --data data -o many
