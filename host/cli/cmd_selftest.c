@@ -198,6 +198,8 @@ static int logits_of(float *out, vitcl_model *model, const char *gemm,
             vitcl_session_read(out + (size_t)i * *classes, (size_t)n * *classes,
                                s, "logits", n) != VITCL_OK)
             code = failed();
+        else if (stopped())
+            code = EXIT_STOPPED;
     }
     vitcl_session_free(s);
     return code;
@@ -215,6 +217,8 @@ static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
         return code;
     n = (size_t)PICTURES * classes;
     bad = logits_of(got, model, "plain", 1, rgb, &classes);
+    if (bad == EXIT_STOPPED)
+        return bad;
     if (bad == EXIT_OK)
         bad = check(memcmp(want, got, n * sizeof *want) == 0,
                     "same bits alone and among others",
@@ -225,6 +229,8 @@ static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
 
         snprintf(what, sizeof what, "%s agrees with plain", gemms[i]);
         bad = logits_of(got, model, gemms[i], PICTURES, rgb, &classes);
+        if (bad == EXIT_STOPPED)
+            return bad;
         if (bad == EXIT_OK)
             bad = check(largest_error(got, want, n) < 1e-4, what,
                         largest_error(got, want, n));
@@ -251,10 +257,11 @@ static int test(const selftest *o, vitcl_device *device)
         failed();
     else
         code = compare(model, rgb, out, out + PICTURES * CLASSES);
-    say("\nverdict: %s, after %.1f s\n",
-        code == EXIT_OK ? "this device computes what it should"
-                        : "FAILED; please report all of this",
-        now() - start);
+    if (code != EXIT_STOPPED)
+        say("\nverdict: %s, after %.1f s\n",
+            code == EXIT_OK ? "this device computes what it should"
+                            : "FAILED; please report all of this",
+            now() - start);
     vitcl_model_free(model);
     free(rgb);
     free(out);
@@ -284,6 +291,8 @@ static int end_report(vt_newfile *file, vitcl_device *device, const selftest *o,
     fprintf(report_file, "```\n\n## ViT-B/16\n\n");
     code = speeds_write(&wrong, report_file, device,
                         o->seconds ? o->seconds : SECONDS);
+    if (stopped())
+        return EXIT_STOPPED;
     if (code != EXIT_OK)
         fprintf(report_file, "\nIt ended: %s\n", vitcl_last_error());
     if (vt_newfile_commit(file) != VITCL_OK)
@@ -318,8 +327,10 @@ static int run(void *into, const words *operands)
         return failed();
     }
     report_file = file.f;
-    if (report_file)
+    if (report_file) {
+        catch_stop(); /* from here on a stop must remove the file */
         begin_report();
+    }
     if (!guard_told() || report_file)
         report(&info, device);
     guard_tell();
@@ -329,7 +340,7 @@ static int run(void *into, const words *operands)
                  "takes hours; tools/test --all tries every kernel there");
     else
         code = test(o, device);
-    if (report_file && !interprets(&info))
+    if (report_file && !interprets(&info) && code != EXIT_STOPPED)
         code = end_report(&file, device, o, code);
     vt_newfile_discard(&file);
     vitcl_device_free(device);

@@ -14,10 +14,13 @@
 #include "models/preprocess.h"
 #include "weights/sidecar.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -273,6 +276,83 @@ done:
     return st;
 }
 
+#define PART ".convert-XXXXXX" /* for mkdtemp() */
+
+static bool is_part(const char *name)
+{
+    return strlen(name) == sizeof PART - 1 &&
+           strncmp(name, PART, strcspn(PART, "X")) == 0;
+}
+
+/* Removes the files of a folder. */
+static void empty(int folder)
+{
+    const int again = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+    DIR *d = again >= 0 ? fdopendir(again) : NULL;
+
+    for (const struct dirent *e; d && (e = readdir(d));)
+        (void)unlinkat(folder, e->d_name, 0);
+    if (d)
+        closedir(d);
+    else if (again >= 0)
+        close(again);
+}
+
+/* Removes what was left by conversions that were killed: a living one has a
+ * lock on its folder. */
+static void remove_left(const char *folder)
+{
+    DIR *d = opendir(folder);
+
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        struct stat st;
+        int fd;
+
+        if (!is_part(e->d_name))
+            continue;
+        fd = openat(dirfd(d), e->d_name,
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+            flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            empty(fd);
+            (void)unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+        }
+        close(fd);
+    }
+    if (d)
+        closedir(d);
+}
+
+/* Creates and locks *part in the folder. -1: errno. */
+static int make_part(char **part, const char *folder)
+{
+    int lock = -1;
+
+    for (int tries = 0; lock < 0 && tries < 10; tries++) {
+        free(*part), *part = NULL;
+        errno = ENOMEM;
+        if (vt_format(part, "%s/" PART, folder) != VITCL_OK || !mkdtemp(*part))
+            break;
+        lock = open(*part, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (lock < 0) {
+            const int why = errno;
+
+            (void)rmdir(*part);
+            errno = why;
+            break;
+        }
+        (void)flock(lock, LOCK_EX); /* not on every file system */
+        /* another conversion may have taken it for one that was left */
+        if (access(*part, F_OK) != 0) {
+            close(lock);
+            lock = -1;
+        }
+    }
+    return lock;
+}
+
 static void remove_all(const char *part)
 {
     char path[4096];
@@ -317,7 +397,8 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     vitcl_status st;
     job j = {.path = path};
     char *file = NULL, *part = NULL;
-    bool timm, same, made = false, begun = false;
+    bool timm, same, made = false;
+    int lock = -1;
 
     if (!folder || !path || !to)
         return vt_fail(VITCL_EINVAL, "%s: an argument is NULL", __func__);
@@ -341,9 +422,9 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
         st = vt_fail(VITCL_EIO, "%s: %s", folder, strerror(errno));
         goto done;
     }
-    VT_TRY(vt_format(&part, "%s/.convert-XXXXXX", folder));
-    begun = mkdtemp(part) != NULL;
-    if (!begun) {
+    remove_left(folder);
+    lock = make_part(&part, folder);
+    if (lock < 0) {
         st = vt_fail(VITCL_EIO, "%s/model.safetensors: cannot write: %s",
                      folder, strerror(errno));
         goto done;
@@ -360,10 +441,12 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     VT_TRY(vt_convert_verify(j.model, path, part, timm ? "timm" : "HF"));
     VT_TRY(move_all(folder, part));
 done:
-    if (st != VITCL_OK && begun)
+    if (st != VITCL_OK && lock >= 0)
         st = fail_outside(st, folder, part);
-    if (begun)
+    if (lock >= 0) {
         remove_all(part);
+        close(lock);
+    }
     if (st != VITCL_OK && made)
         rmdir(folder); /* it stays if it is not empty */
     free(file);

@@ -12,6 +12,14 @@ run 1 convert -m nowhere -o y
 says 'nowhere'
 [ ! -e y ] || fail 'a folder is left behind'
 
+# What a conversion that was killed has left goes with the next one.
+mkdir -p left/.convert-aB3dE6 left/.convert-other
+echo half >left/.convert-aB3dE6/model.safetensors
+echo mine >left/.convert-other/file
+run 0 convert -m "$VT_DATA/models/timm_vit" -o left
+[ ! -e left/.convert-aB3dE6 ] || fail 'a killed conversion stays'
+[ -e left/.convert-other/file ] || fail 'another file is gone'
+
 # DINOv2: HF's mlp_ratio is an integer, and with registers it has a mask token
 run 0 convert -m "$VT_DATA/models/timm_dinov2_swiglu_reg" -o hf --to hf
 grep -q '"mlp_ratio": 2,' hf/config.json || fail "mlp_ratio: $(grep mlp hf/config.json)"

@@ -18,6 +18,16 @@ for text in '^# A report of vitcl selftest, 20' '^device +[^ ]' '^verdict: this 
     grep -Eq "$text" report.md || fail "no $text in $(cat report.md)"
 done
 grep -q WRONG report.md && fail "$(cat report.md)"
+mkdir stopped
+"$VITCL" selftest --report stopped/report.md --seconds 60 >out 2>err &
+for ((i = 0; i < 600; i++)); do
+    [ -z "$(ls -A stopped)" ] || break
+    sleep 0.1
+done
+kill -TERM $!
+wait $! && code=0 || code=$?
+[ $code = 143 ] || fail "stopped, with status $code: $(cat out err)"
+[ -z "$(ls -A stopped)" ] || fail "left: $(ls -A stopped)"
 run 1 selftest -d 'no such device'
 says 'no such device'
 
