@@ -78,15 +78,17 @@ int vitcl_device_choosable(void)
     return n > 1;
 }
 
-/* "devices 0:0 NAME, DRIVER; 1:0 ...: ", then the plans. False: too long. */
+/* "devices 0:0 NAME, DRIVER, 8 units; 1:0 ...: ", then the plans. A processor
+ * has as many units as it has threads (--threads). False: too long. */
 static bool name_devices(char out[VT_CHOICE], const device_time *d, size_t n)
 {
     size_t used = (size_t)snprintf(out, VT_CHOICE, BEGIN);
 
     for (size_t i = 0; i < n && used < VT_CHOICE; i++)
-        used += (size_t)snprintf(
-            out + used, VT_CHOICE - used, "%s%s %.48s, %.24s", i ? "; " : "",
-            d[i].info.id, d[i].info.name, d[i].info.driver);
+        used += (size_t)snprintf(out + used, VT_CHOICE - used,
+                                 "%s%s %.48s, %.24s, %u units", i ? "; " : "",
+                                 d[i].info.id, d[i].info.name, d[i].info.driver,
+                                 d[i].info.compute_units);
     if (used < VT_CHOICE)
         used += (size_t)snprintf(out + used, VT_CHOICE - used, ": ");
     for (char *c = out; *c; c++)

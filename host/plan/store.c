@@ -235,7 +235,12 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
     if (!b) {
         VT_TRY(passing(&rows, s, name, count));
         VT_TRY(vt_buf_new(&packed, s->dev, product->packed_bytes));
-        VT_TRY(vt_product_pack(s->queue, product, packed, rows));
+        st = vt_product_pack(s->queue, product, packed, rows);
+        if (st != VITCL_OK) {
+            /* its first kernel may still read s->stage, which is freed next */
+            (void)vt_queue_finish(s->queue);
+            goto done;
+        }
         VT_TRY(vt_queue_finish(s->queue));
         b = packed, packed = NULL;
         VT_TRY(add(s, name, layout, b));

@@ -116,7 +116,8 @@ static bool preceded(const vt_form *f, const vt_form *const *forms, int n,
 }
 
 /* The forms to choose from: plain ones only in 16 bits, where there may be no
- * other; none beside a matrix unit, which has several times the rate. temp: the
+ * other; none beside a matrix unit, which has several times the rate, or one
+ * that VITCL_MMA emulates, whose times say nothing of the device. temp: the
  * most that one needs. */
 static int rivals(const vt_form *forms[VT_FORMS], size_t *temp, vt_dev *dev,
                   const vt_gemm_desc *d)
@@ -132,7 +133,8 @@ static int rivals(const vt_form *forms[VT_FORMS], size_t *temp, vt_dev *dev,
         if ((f->plain && !half) || preceded(f, forms, n, d) ||
             !vt_product_tell(&t, dev, f, d) || !vt_product_usable(dev, i))
             continue;
-        if (f->asks == VT_ASKS_UNIT && vt_mma_is_unit(t.unit)) {
+        if (f->asks == VT_ASKS_UNIT &&
+            (vt_mma_is_unit(t.unit) || t.unit.emulated)) {
             forms[0] = f;
             *temp = vt_form_temp_bytes(dev, f, &t);
             return 1;
@@ -274,7 +276,9 @@ bool vt_product_dots(vt_dev *dev, const char *provider)
     for (size_t i = 0; vt_forms[i]; i++)
         if (strcmp(vt_forms[i]->provider, provider) == 0 &&
             vt_forms[i]->asks == VT_ASKS_DOT)
+            /* attention's kernels have the device's vectors */
             return vt_dev_class(dev) == VT_CLASS_CPU &&
+                   vt_dev_vector(dev) == vt_dot_kinds[VT_DOT_BF16].lanes &&
                    vt_dot_ask(dev, VT_BF16) == VT_DOT_BF16;
     return false;
 }

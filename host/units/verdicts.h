@@ -13,7 +13,7 @@
 /* What is asked about a device, and the kernels that the trial compiles: their
  * names in cl/, ended by NULL. A verdict is for their present text. */
 typedef struct vt_subject {
-    char question[32]; /* "int8 by" */
+    char question[80]; /* "int8 by" */
     const char *const *sources;
 } vt_subject;
 
