@@ -284,14 +284,24 @@ static bool is_part(const char *name)
            strncmp(name, PART, strcspn(PART, "X")) == 0;
 }
 
-/* Removes the files of a folder. */
+/* Does a conversion write it? */
+static bool is_written(const char *name)
+{
+    for (size_t i = 0; i < VT_COUNT(names); i++)
+        if (strcmp(name, names[i]) == 0 || vt_newfile_is_part(name, names[i]))
+            return true;
+    return false;
+}
+
+/* Removes what a conversion writes: with other files it is another's folder. */
 static void empty(int folder)
 {
     const int again = fcntl(folder, F_DUPFD_CLOEXEC, 0);
     DIR *d = again >= 0 ? fdopendir(again) : NULL;
 
     for (const struct dirent *e; d && (e = readdir(d));)
-        (void)unlinkat(folder, e->d_name, 0);
+        if (is_written(e->d_name))
+            (void)unlinkat(folder, e->d_name, 0);
     if (d)
         closedir(d);
     else if (again >= 0)

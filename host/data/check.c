@@ -83,11 +83,12 @@ static uint64_t key_of(const vt_dataset *d, uint32_t picture)
 }
 
 /* The cache's file: by the folder, by the program, which may decode other
- * formats in its next version, and by the limits of decoding. */
+ * formats in its next version, and by what says how pictures are decoded. */
 static void name_cache(check *c)
 {
-    static const char *const limits[] = {
-        "VITCL_DECODE_PIXELS", "VITCL_DECODE_MEMORY", "VITCL_DECODE_SECONDS"};
+    static const char *const variables[] = {
+        "VITCL_DECODE_PIXELS", "VITCL_DECODE_MEMORY", "VITCL_DECODE_SECONDS",
+        "VITCL_DECODE", "VITCL_DECODE_ALL"};
     const char *path = vt_dataset_path(c->d, 0);
     const size_t n = strlen(path) - strlen(vt_dataset_name(c->d, 0));
     vt_sha256_state s;
@@ -98,8 +99,8 @@ static void name_cache(check *c)
         real = realpath(root, NULL);
     vt_sha256_begin(&s);
     vt_sha256_add(&s, VITCL_VERSION, sizeof VITCL_VERSION);
-    for (size_t i = 0; i < VT_COUNT(limits); i++) {
-        const char *value = vt_getenv(limits[i]);
+    for (size_t i = 0; i < VT_COUNT(variables); i++) {
+        const char *value = vt_getenv(variables[i]);
 
         vt_sha256_add(&s, value ? value : "", value ? strlen(value) + 1 : 1);
     }

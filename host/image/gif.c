@@ -19,23 +19,26 @@ typedef struct gif_state {
     size_t size, at;
     const char *name;
     int transparent; /* a colour's number, or NOTHING */
+    bool owed;       /* a block of one byte was begun */
     uint8_t *line;
     vt_picture picture;
 } gif_state;
 
 /* Where a file lacks its end, a zero ends the last row of blocks, as in Pillow:
- * all pixels may be there. Anywhere else a zero is an error. */
+ * all pixels may be there. Anywhere else a zero is an error, but as the only
+ * byte of a block, which would become pixels. */
 static int read_bytes(GifFileType *gif, GifByteType *out, int n)
 {
     gif_state *s = gif->UserData;
     const size_t count = VT_MIN((size_t)n, s->size - s->at);
 
-    if (count == 0 && n == 1) {
+    if (count == 0 && n == 1 && !s->owed) {
         *out = 0;
         return 1;
     }
     memcpy(out, s->data + s->at, count);
     s->at += count;
+    s->owed = !s->owed && n == 1 && count == 1 && *out == 1;
     return (int)count;
 }
 

@@ -13,12 +13,13 @@ says 'nowhere'
 [ ! -e y ] || fail 'a folder is left behind'
 
 # What a conversion that was killed has left goes with the next one.
-mkdir -p left/.convert-aB3dE6 left/.convert-other
+mkdir -p left/.convert-aB3dE6 left/.convert-other left/.convert-backup
 echo half >left/.convert-aB3dE6/model.safetensors
-echo mine >left/.convert-other/file
+echo half >left/.convert-aB3dE6/.model.safetensors.vitcl-part
+echo mine | tee left/.convert-other/file >left/.convert-backup/file
 run 0 convert -m "$VT_DATA/models/timm_vit" -o left
 [ ! -e left/.convert-aB3dE6 ] || fail 'a killed conversion stays'
-[ -e left/.convert-other/file ] || fail 'another file is gone'
+[ -e left/.convert-other/file ] && [ -e left/.convert-backup/file ] || fail 'another file is gone'
 
 # DINOv2: HF's mlp_ratio is an integer, and with registers it has a mask token
 run 0 convert -m "$VT_DATA/models/timm_dinov2_swiglu_reg" -o hf --to hf
