@@ -4,6 +4,7 @@
  * Results are in input order, including failures. In a pipe there is one line
  * per class: picture, rank, label, name, probability, separated by tabs.
  */
+#include "base/file.h"
 #include "base/utf8.h"
 #include "cli/answers/html.h"
 #include "cli/answers/naming.h"
@@ -392,6 +393,20 @@ static int open_part(work *w)
                          &o->common, &rows);
 }
 
+/* A part that is finished may be of a run without these files. */
+static int check_finished(const work *w)
+{
+    const char *lacks = w->logits && !vt_path_exists(w->logits) ? w->logits
+                        : w->html && !vt_path_exists(w->html)   ? w->html
+                                                                : NULL;
+
+    return w->part.finished && lacks
+               ? fail("%s is not there, but %s is finished; remove the "
+                      ".manifest file of that to write both anew",
+                      lacks, w->part.path)
+               : EXIT_OK;
+}
+
 /* The names of this shard's files. */
 static int name_files(work *w)
 {
@@ -423,6 +438,8 @@ static int run(void *into, const words *operands)
         code = open_part(&w);
     if (code == EXIT_OK)
         code = name_files(&w);
+    if (code == EXIT_OK)
+        code = check_finished(&w);
     if (code != EXIT_OK || w.part.finished) {
         free(w.logits);
         free(w.html);

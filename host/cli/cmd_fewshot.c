@@ -80,10 +80,10 @@ static void say_few(const work *w)
         const vitcl_fewshot_score *s = &w->scores[i];
 
         if (s->few)
-            note("%u class%s fewer than %u training picture%s; all of %s are "
+            note("%u class%s fewer than %u training picture%s; all of them are "
                  "used",
                  s->few, s->few == 1 ? " has" : "es have", s->shots,
-                 vt_plural(s->shots), s->few == 1 ? "its" : "theirs");
+                 vt_plural(s->shots));
     }
 }
 

@@ -196,6 +196,38 @@ static vitcl_status read_clean(vt_tokenizer *t, const vt_json *text,
     return VITCL_OK;
 }
 
+/* Another type would be taken as missing, and give other tokens. */
+static vitcl_status check_type(bool right, const vt_json *v, const char *key,
+                               const char *type, const char *name)
+{
+    return !v || vt_json_is_null(v) || right
+               ? VITCL_OK
+               : vt_fail(VITCL_ECORRUPT, "%s: the %s is not %s", name, key,
+                         type);
+}
+
+static vitcl_status check_types(const vt_json *text, const char *name)
+{
+    static const char *const words[] = {"hf_tokenizer_name", "tokenizer_mode"};
+    const vt_json *v = vt_json_get(text, "tokenizer_kwargs");
+    vitcl_status st = VITCL_OK;
+    const char *s;
+    uint64_t n;
+
+    VT_TRY(check_type(vt_json_is_object(v), v, "tokenizer_kwargs", "an object",
+                      name));
+    v = vt_json_get(text, "context_length");
+    VT_TRY(check_type(vt_json_uint(&n, v), v, "context_length",
+                      "a whole number", name));
+    for (size_t i = 0; i < VT_COUNT(words); i++) {
+        v = vt_json_get(text, words[i]);
+        VT_TRY(
+            check_type(vt_json_string(&s, v), v, words[i], "a string", name));
+    }
+done:
+    return st;
+}
+
 /* *found: the folder is open_clip's. */
 static vitcl_status read_open_clip(vt_tokenizer *t, bool *found,
                                    const char *folder)
@@ -212,6 +244,7 @@ static vitcl_status read_open_clip(vt_tokenizer *t, bool *found,
     if (!root)
         goto done;
     text = vt_json_get(vt_json_get(root, "model_cfg"), "text_cfg");
+    VT_TRY(check_types(text, path));
     vt_json_uint(&context, vt_json_get(text, "context_length"));
     if (context == 0 || context > CONTEXT_MAX)
         st = vt_fail(VITCL_ECORRUPT, "%s: context_length is 0 or too large",

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/utf8.h"
 #include "data/check.h"
 #include "data/form.h"
 #include "data/shared.h"
@@ -242,7 +243,8 @@ static void tell_empty(const vt_dataset *d, const uint32_t *pictures,
         const size_t at = strlen(list);
 
         if (pictures[c] == 0 && n++ < NAMED)
-            snprintf(list + at, sizeof list - at, "%s'%.32s'", at ? ", " : "",
+            snprintf(list + at, sizeof list - at, "%s'%.*s'", at ? ", " : "",
+                     (int)vt_utf8_cut(vt_dataset_class(d, c), 32),
                      vt_dataset_class(d, c));
     }
     if (n == 0)

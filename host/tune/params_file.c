@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define FORMAT "vitcl tuned 1"
@@ -218,6 +219,7 @@ vitcl_status vt_params_save(const vt_dev *dev, const char *entry)
              vt_dev_info(dev)->driver, (int)(behind - entry), entry);
     snprintf(line, sizeof line, "%s\t%s\t%s", vt_dev_info(dev)->name,
              vt_dev_info(dev)->driver, entry);
+    (void)flock(folder, LOCK_EX); /* until it is closed */
     VT_TRY(read_lines(&text, &rest, folder, path));
     good = append(&out, &used, &cap, FORMAT);
     if (!rest && good)

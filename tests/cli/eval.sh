@@ -90,7 +90,7 @@ cmp out first || fail "another run, another answer"
 [ ! -s err ] || fail "30 pictures a class are enough for 3: $(cat err)"
 run 0 fewshot -m "$model" --data cifar --shots 31 --tries 1
 out_has '^31 shots'
-err_has '^vitcl fewshot: 10 classes have fewer than 31 training pictures; all of theirs are used$'
+err_has '^vitcl fewshot: 10 classes have fewer than 31 training pictures; all of them are used$'
 
 run 2 eval -m "$model"
 says '--data PATH is required'

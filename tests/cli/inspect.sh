@@ -266,7 +266,8 @@ run 2 inspect "${model[@]}" "$picture"
 says -- '--output DIR is required'
 run 2 inspect "${model[@]}" -o g --residual 1 "$picture"
 says 'are shares, below 1'
-for wrong in '--layer 0' '--head 0' '--query 0,0' '--class top' '--heads max' '--residual 0.1' '--discard 0.1'; do
+for wrong in '--layer 0' '--head 0' '--query 0,0' '--class top' '--heads max' '--residual 0.1' '--discard 0.1' \
+    '--pixels pillow' --no-recursive --follow --null; do
     # shellcheck disable=SC2086
     run 2 inspect "${model[@]}" -o g $wrong
     says -- "${wrong% *} is about pictures; name some"

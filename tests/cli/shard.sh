@@ -53,6 +53,9 @@ run 0 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --logits 'q/
     --html 'q/h-{shard}.html'
 [ -s q/l-00001-of-00007.npy ] || fail "wrote $(ls q)"
 [ -s q/h-00001-of-00007.html ] || fail "wrote $(ls q)"
+rm q/h-00001-of-00007.html
+run 1 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --html 'q/h-{shard}.html'
+err_has '^vitcl classify: q/h-00001-of-00007\.html is not there, but q/part-00001-of-00007\.jsonl is finished'
 
 # ---- a finished part stays; other settings, models and pictures do not fit
 before=$(stat -c %Y.%i p/part-00002-of-00007.jsonl)

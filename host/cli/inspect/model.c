@@ -253,7 +253,7 @@ static int show_positions(inspect_files *f, const vitcl_model *m,
             snprintf(name, sizeof name, "%spos_embed@%zux%zu", prefixes[i], gh,
                      gw);
             w = read_rows(m, name, &rows, &width);
-            how = "resized to this grid";
+            how = w ? "resized to this grid" : how;
         }
     }
     if (!w)

@@ -4,6 +4,7 @@
  */
 #include "show_batch.h"
 
+#include "base/utf8.h"
 #include "cli/terminal/terminal.h"
 #include "plot/tiles.h"
 
@@ -43,10 +44,13 @@ static void name_labels(char out[LABEL], const vitcl_train_batch *b, size_t i)
         if (c != best && t[c] > t[next])
             next = c;
     if (t[next] - (b->classes > 2 ? least : 0) > 1e-4f && next != best)
-        snprintf(out, LABEL, "%.30s %.2f, %.30s %.2f", b->label[best],
-                 (double)t[best], b->label[next], (double)t[next]);
+        snprintf(out, LABEL, "%.*s %.2f, %.*s %.2f",
+                 (int)vt_utf8_cut(b->label[best], 30), b->label[best],
+                 (double)t[best], (int)vt_utf8_cut(b->label[next], 30),
+                 b->label[next], (double)t[next]);
     else
-        snprintf(out, LABEL, "%.60s %.2f", b->label[best], (double)t[best]);
+        snprintf(out, LABEL, "%.*s %.2f", (int)vt_utf8_cut(b->label[best], 60),
+                 b->label[best], (double)t[best]);
 }
 
 /* The first n pictures; NULL: out of memory. */

@@ -236,7 +236,7 @@ static int draw_last(shown *s, const vitcl_train_event *last)
             curve_read(s->curve, s->t->log, last->steps + 1);
         if (!curve_any(s->curve))
             return fail("%s is not drawn: the steps of this training were not "
-                        "kept; --curve keeps them from where it is given",
+                        "kept; only a run with --curve keeps them",
                         s->t->curve);
     }
     return curve_write(s->curve, s->t->curve, true);
