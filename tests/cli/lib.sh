@@ -117,8 +117,9 @@ says() {
     err_has "$1"
 }
 json() {
+    # NaN and Infinity are Python's, not JSON's.
     python3 -c 'import json, sys
-for line in open(sys.argv[1]): json.loads(line)' "$1" || fail "$1 is not JSON"
+for line in open(sys.argv[1]): json.loads(line, parse_constant=sys.exit)' "$1" || fail "$1 is not JSON"
 }
 skip() {
     echo "skipped: $*"

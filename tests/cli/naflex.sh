@@ -20,7 +20,7 @@ assert len(got) == n * len(want), (len(got), n, len(want))
 most = max(abs(x) for row in want for x in row)
 worst = max(abs(a - b) for a, b in zip(got, sum(want, []))) / most
 print(sys.argv[1], worst)
-sys.exit(not worst <= float(sys.argv[3]))
+sys.exit(not all(abs(a - b) <= float(sys.argv[3]) * most for a, b in zip(got, sum(want, []))))
 PYTHON
 }
 

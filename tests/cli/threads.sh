@@ -55,7 +55,7 @@ for n in 1 3; do
     run 0 forward -m "$model" -i "$model/input.safetensors" --threads $n \
         -o $n.safetensors
     run 0 train --config config.json --data data --batch 10 --augment light \
-        --epochs 1 --threads $n -o $n
+        --epochs 1 --threads $n --workers $n -o $n
 done
 cmp 1.safetensors 3.safetensors || fail "threads change an answer"
 cmp 1/training.safetensors 3/training.safetensors ||

@@ -88,7 +88,7 @@ P
                 continue
             fi
             [ "$code" = 1 ] || fail "$kind: another output with status $code"
-            [ -s err ] || fail "$kind: failed without a word"
+            ! cmp -s err "$name.err" || fail "$kind: failed without a word"
         fi
         "check_$name" || fail "$kind: what came of it is not the undisturbed"
     done 3<sample

@@ -10,6 +10,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
+#include <vitcl_train.h>
 
 Test(counts, presets)
 {
@@ -158,9 +159,13 @@ Test(counts, preset_names)
     vt_model *m = NULL;
     uint32_t n = 0;
 
-    while (vt_model_preset_name(n))
+    while (vitcl_preset_list(n)) {
+        cr_expect_eq(vitcl_preset_check(vitcl_preset_list(n)), VITCL_OK, "%s",
+                     vitcl_preset_list(n));
         n++;
+    }
     cr_expect_eq(n, 17);
+    cr_expect_eq(vitcl_preset_check("vit-x/16"), VITCL_EINVAL);
     cr_expect_eq(vt_model_preset(&m, "vit-x/16", 0), VITCL_EINVAL);
     cr_expect_not_null(strstr(vt_message(), "vit-b/16"), "%s", vt_message());
     cr_expect_eq(vt_model_preset(&m, "vit-b/16", 230), VITCL_EINVAL);

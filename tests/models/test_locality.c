@@ -6,6 +6,7 @@
  * ResNet stem's stride shifts its features, except at the border.
  */
 #include "support/device.h"
+#include "support/near.h"
 #include "support/oneplan.h"
 #include "support/rng.h"
 
@@ -132,7 +133,7 @@ static void check_order(vt_class class, layer build)
                 const int at = b * T + (5 * t + 2) % T;
 
                 largest = fmax(largest, fabs(want));
-                worst = fmax(worst, fabs((double)got[at * C + c] - want));
+                worst = vt_worse(worst, fabs((double)got[at * C + c] - want));
             }
     cr_expect(worst <= 2e-6 * largest, "off by %g of %g", worst, largest);
     vt_fixture_close(&n.f);
@@ -208,7 +209,7 @@ static void check_shift(vt_class class)
                 const double is = (double)got[(c * OUT + i) * OUT + k];
 
                 largest = fmax(largest, fabs(want));
-                worst = fmax(worst, fabs(is - want));
+                worst = vt_worse(worst, fabs(is - want));
             }
     cr_expect(worst <= 1e-5 * largest, "off by %g of %g", worst, largest);
 }

@@ -3,6 +3,7 @@
  * it was made of, also where a GPU's plan stores other values in 16 bits.
  */
 #include "support/device.h"
+#include "support/near.h"
 #include "support/paths.h"
 
 #include <vitcl.h>
@@ -54,7 +55,7 @@ static void compare(const char *class, vitcl_precision precision,
     need(vitcl_session_read(b, 2 * CLASSES, s, "logits", 2));
     for (size_t i = 0; i < 2 * CLASSES; i++) {
         most = fmax(most, fabs((double)a[i]));
-        off = fmax(off, fabs((double)a[i] - (double)b[i]));
+        off = vt_worse(off, fabs((double)a[i] - (double)b[i]));
     }
     cr_expect_gt(most, 0);
     cr_expect_lt(off, tolerance * most);

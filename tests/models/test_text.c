@@ -5,6 +5,7 @@
  */
 #include "support/device.h"
 #include "support/golden.h"
+#include "support/near.h"
 #include "support/paths.h"
 #include "vitcl_text.h"
 
@@ -82,7 +83,7 @@ static double off(const float *got, const float *want, size_t n)
         const double e = fabs((double)got[i] - (double)want[i]);
 
         most = fmax(most, fabs((double)want[i]));
-        worst = e <= worst ? worst : e; /* NaN is worst */
+        worst = vt_worse(worst, e);
     }
     return worst / most;
 }

@@ -7,6 +7,7 @@
  * One test for all: most kernels are compiled once.
  */
 #include "product/device.h"
+#include "support/near.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
 #include "train/model_files.h"
@@ -234,7 +235,8 @@ static double moved(vt_trainer *t)
         swap();
     }
     for (int i = 0; i < PICTURES * CLASSES; i++)
-        worst = fmax(worst, fabs((double)logits[0][i] - (double)logits[1][i]));
+        worst =
+            vt_worse(worst, fabs((double)logits[0][i] - (double)logits[1][i]));
     return worst;
 }
 

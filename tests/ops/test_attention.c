@@ -8,6 +8,7 @@
 #include "plan/plan_private.h"
 #include "ref/attention.h"
 #include "support/device.h"
+#include "support/near.h"
 #include "support/oneplan.h"
 
 #include <criterion/criterion.h>
@@ -179,12 +180,12 @@ static void compare(const job *j, const char *name)
                     const double off = fabs(
                         (double)j->out[(b * t->Tq + i) * j->c + h * t->D + d] -
                         out[d]);
-                    worst = off <= worst ? worst : off; /* NaN is worst */
+                    worst = vt_worse(worst, off);
                 }
                 for (int x = 0; t->probs && x < t->T; x++) {
                     const double off =
                         fabs((double)j->probs[at * t->T + x] - probs[x]);
-                    worst = off <= worst ? worst : off;
+                    worst = vt_worse(worst, off);
                 }
             }
     cr_expect(worst <= near,
@@ -320,11 +321,11 @@ static double axial_error(const grid *g, bool columns, const float *qkv,
                       NULL, L, g->D, step * 3 * c, 1 / sqrt((double)g->D));
         for (int d = 0; d < g->D; d++) {
             off = fabs((double)r->out[token * c + h * g->D + d] - out[d]);
-            worst = off <= worst ? worst : off; /* NaN is worst */
+            worst = vt_worse(worst, off);
         }
         for (int j = 0; j < L; j++) {
             off = fabs((double)r->prob[id * L + j] - probs[j]);
-            worst = off <= worst ? worst : off;
+            worst = vt_worse(worst, off);
         }
     }
     free(out);

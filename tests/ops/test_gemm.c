@@ -319,7 +319,7 @@ static void compare(const job *j, double tolerance, const char *note)
                          got = (double)j->c[m * j->ldc + n],
                          off = fabs(got - want) / (each + rtol * fabs(want));
             if (!(off <= worst))
-                worst = off, wm = m, wn = n;
+                worst = vt_worse(worst, off), wm = m, wn = n;
         }
     cr_expect(worst <= 1,
               "%s: %dx%dx%d: C[%d,%d] is %.9g, not %.9g: %.2f tolerances", note,

@@ -15,6 +15,11 @@ double vt_largest(const double *x, size_t n)
     return top;
 }
 
+double vt_worse(double worst, double error)
+{
+    return isnan(error) ? INFINITY : fmax(worst, error);
+}
+
 bool vt_near(const char *what, const float *got, const double *want, size_t n,
              double rtol, double atol)
 {

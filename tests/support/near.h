@@ -11,5 +11,8 @@
 bool vt_near(const char *what, const float *got, const double *want, size_t n,
              double rtol, double atol);
 double vt_largest(const double *x, size_t n); /* magnitude */
+/* The larger of two errors; infinite from the first NaN on, which fmax() and a
+ * comparison would forget at the next number. */
+double vt_worse(double worst, double error);
 
 #endif

@@ -4,6 +4,7 @@
 #include "train/loop.h"
 
 #include "models/model.h"
+#include "support/near.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -162,7 +163,7 @@ static void accumulate(const char *objective)
         memcpy(&a, file[0] + at, 4);
         memcpy(&b, file[1] + at, 4);
         most = fmax(most, fabs((double)a));
-        worst = fmax(worst, fabs((double)a - (double)b));
+        worst = vt_worse(worst, fabs((double)a - (double)b));
     }
     cr_expect_lt(worst, 1e-6 * most, "%g, largest %g", worst, most);
     free(file[0]);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "train/model_files.h"
 
+#include "support/near.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -221,7 +222,7 @@ static double swapped(const char *folder)
                   vitcl_session_read(b, 10, session, "logits", 1) == 0,
               "%s", vitcl_last_error());
     for (int i = 0; i < 10; i++)
-        worst = fmax(worst, fabs((double)a[i] - (double)b[i]));
+        worst = vt_worse(worst, fabs((double)a[i] - (double)b[i]));
     vitcl_session_free(session);
     vitcl_model_free(model);
     vitcl_device_free(device);
