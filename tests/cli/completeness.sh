@@ -52,7 +52,7 @@ done
 
 # Commands are the first words of the indented lines of `vitcl --help`.
 manual=$(sed 's/\\-/-/g' host/cli/vitcl.1)
-has() { grep -qF -- "$1" <<<"$2"; }
+has() { grep -qE -- "$1([^a-z0-9-]|\$)" <<<"$2"; }
 help=$("$VITCL" --help)
 commands=$(grep -oE '^  [a-z][a-z-]+' <<<"$help" | tr -d ' ')
 [ -n "$commands" ] || lack "vitcl --help lists no commands"
