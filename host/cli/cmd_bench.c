@@ -494,8 +494,7 @@ const command cmd_bench = {
     "Times forwards from pixels to logits in host memory. On a GPU pixels have "
     "8 bits, and those of the next batch are sent while one is computed; else, "
     "and with --devices, they are f32. Pictures per second and GFLOP/s are of "
-    "the median. "
-    "p90 and p99: 90 and 99 per cent of the runs took no longer.",
+    "the median. p90 and p99: 90 and 99 per cent of the runs took no longer.",
     options,
     sizeof(bench),
     run};

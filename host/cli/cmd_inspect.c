@@ -454,15 +454,12 @@ static int run(void *into, const words *operands)
 {
     const inspect *o = into;
     work w = {.o = o};
-    const char *other = operands->count    ? NULL
-                        : o->common.pixels ? "--pixels"
-                                           : paths_option(&o->pictures);
-    int code = inspect_check(&o->show, operands);
+    int code = inspect_check(
+        &o->show, o->common.pixels ? "--pixels" : paths_option(&o->pictures),
+        operands);
 
     if (code != EXIT_OK)
         return code;
-    if (other)
-        return usage("%s is about pictures; name some", other);
     if (!o->output)
         return usage("--output DIR is required");
     if (o->together && !inspect_together_can(operands))

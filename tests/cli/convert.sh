@@ -19,7 +19,9 @@ echo half >left/.convert-aB3dE6/.model.safetensors.vitcl-part
 echo mine | tee left/.convert-other/file >left/.convert-backup/file
 run 0 convert -m "$VT_DATA/models/timm_vit" -o left
 [ ! -e left/.convert-aB3dE6 ] || fail 'a killed conversion stays'
-[ -e left/.convert-other/file ] && [ -e left/.convert-backup/file ] || fail 'another file is gone'
+for file in left/.convert-other/file left/.convert-backup/file; do
+    [ -e $file ] || fail "$file is gone"
+done
 
 # DINOv2: HF's mlp_ratio is an integer, and with registers it has a mask token
 run 0 convert -m "$VT_DATA/models/timm_dinov2_swiglu_reg" -o hf --to hf

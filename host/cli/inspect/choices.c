@@ -28,26 +28,28 @@ int inspect_number(uint32_t *out, const char *name, const char *text,
 }
 
 /* Without pictures: what would change nothing. */
-static int check_given(const inspect_choices *c)
+static int check_given(const inspect_choices *c, const char *other)
 {
     const struct {
         bool given;
         const char *name;
-    } option[] = {{c->layer, "layer"},         {c->head, "head"},
-                  {c->query, "query"},         {c->class, "class"},
-                  {c->heads, "heads"},         {c->residual != 0, "residual"},
-                  {c->discard != 0, "discard"}};
+    } option[] = {
+        {c->layer, "--layer"},          {c->head, "--head"},
+        {c->query, "--query"},          {c->class, "--class"},
+        {c->heads, "--heads"},          {c->residual != 0, "--residual"},
+        {c->discard != 0, "--discard"}, {other, other}};
 
     for (size_t i = 0; i < sizeof option / sizeof *option; i++)
         if (option[i].given)
-            return usage("--%s is about pictures; name some", option[i].name);
+            return usage("%s is about pictures; name some", option[i].name);
     return EXIT_OK;
 }
 
-int inspect_check(const inspect_choices *c, const words *operands)
+int inspect_check(const inspect_choices *c, const char *other,
+                  const words *operands)
 {
     uint32_t n;
-    int code = operands->count ? EXIT_OK : check_given(c);
+    int code = operands->count ? EXIT_OK : check_given(c, other);
 
     if (code == EXIT_OK)
         code = inspect_number(&n, "layer", c->layer, UINT32_MAX, 0);

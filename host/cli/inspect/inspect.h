@@ -84,8 +84,10 @@ typedef struct inspect_choices {
     double residual, discard;
 } inspect_choices;
 /* Are there pictures for them, are they numbers, or the class "top"? How many
- * layers and heads there are is known only later. */
-int inspect_check(const inspect_choices *c, const words *operands);
+ * layers and heads there are is known only later. other: NULL, or another
+ * option about pictures that was given. */
+int inspect_check(const inspect_choices *c, const char *other,
+                  const words *operands);
 /* "X,Y", pixels of a picture with such patches: the patch, from 0. */
 int inspect_query(int *patch, const char *text, const vitcl_model_info *m,
                   const vt_patch_grid *grid);
