@@ -37,7 +37,7 @@ lib.vitcl_image_free.argtypes = [POINTER(Image)]
 
 def check(status):
     if status:
-        raise RuntimeError(lib.vitcl_last_error().decode())
+        raise RuntimeError(os.fsdecode(lib.vitcl_last_error()))
 
 
 class Classifier:
@@ -58,8 +58,8 @@ class Classifier:
         return [(self.name(c.label), c.probability) for c in best]
 
     def name(self, label):
-        return (lib.vitcl_class_name(self.model, label) or
-                lib.vitcl_class_label(self.model, label) or b"?").decode()
+        return os.fsdecode(lib.vitcl_class_name(self.model, label) or
+                           lib.vitcl_class_label(self.model, label) or b"?")
 
     def __del__(self):
         lib.vitcl_session_free(self.session)

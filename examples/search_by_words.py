@@ -44,7 +44,7 @@ for name in "device", "model", "session", "text":
 
 def check(status):
     if status:
-        raise RuntimeError(lib.vitcl_last_error().decode())
+        raise RuntimeError(os.fsdecode(lib.vitcl_last_error()))
 
 
 def unit(vector):

@@ -682,8 +682,8 @@ void vitcl_log_set(vitcl_log log, void *context);
  * Trials     Some drivers' compilers crash on certain instructions. So the
  *            library first tries them in the separate program vitcl-try, never
  *            in the host process: whether a CPU's dot-product instructions
- *            (bf16, f16, int8) work and are faster, whether a GPU's matrix
- *            units do, and which half precision is faster.
+ *            (bf16, f16, int8) and a GPU's matrix units work, whether the
+ *            former are faster, and which half precision is faster.
  *            vitcl_session_new(), vitcl_text_new(), the vitcl_train*() calls,
  *            vitcl_device_peak(), vitcl_device_choose() and
  *            vitcl_tuner_new() start one process for each trial that is needed

@@ -4,12 +4,12 @@
  * The contract is that of vitcl.h. Three kinds of results are kept in the
  * user's files, and every session uses them:
  *
- *   tried    Whether a CPU's dot-product instructions (bf16, f16, int8) work
- *            and are faster than multiply-adds, whether a GPU's matrix units
- *            do, and which of bf16 and f16 is faster. Kept for each device,
- *            driver and version, with the compiled programs. A session runs a
- *            missing trial itself; vitcl_device_try() runs that of a CPU's
- *            instructions in advance.
+ *   tried    Whether a CPU's dot-product instructions (bf16, f16, int8) and a
+ *            GPU's matrix units work, whether the former are faster than
+ *            multiply-adds, and which of bf16 and f16 is faster. Kept for each
+ *            device, driver and version, with the compiled programs. A session
+ *            runs a missing trial itself; vitcl_device_try() runs that of a
+ *            CPU's instructions in advance.
  *   tuned    Parameters of the multiplications, in $XDG_CONFIG_HOME/vitcl/tuned
  *            (or ~/.config/vitcl/tuned), one line for each device and driver
  *            version. A tuner proposes candidates. The caller measures each by

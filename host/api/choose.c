@@ -78,8 +78,9 @@ int vitcl_device_choosable(void)
     return n > 1;
 }
 
-/* "devices 0:0 NAME, DRIVER, 8 units; 1:0 ...: ", then the plans. A processor
- * has as many units as it has threads (--threads). False: too long. */
+/* "devices 0:0 NAME, DRIVER, 8 units; 1:0 ..., VITCL_MMA off: ", then the
+ * plans. A processor has as many units as it has threads (--threads). False:
+ * too long. */
 static bool name_devices(char out[VT_CHOICE], const device_time *d, size_t n)
 {
     size_t used = (size_t)snprintf(out, VT_CHOICE, BEGIN);
@@ -89,10 +90,13 @@ static bool name_devices(char out[VT_CHOICE], const device_time *d, size_t n)
                                  "%s%s %.48s, %.24s, %u units", i ? "; " : "",
                                  d[i].info.id, d[i].info.name, d[i].info.driver,
                                  d[i].info.compute_units);
-    if (used < VT_CHOICE)
+    if (used < VT_CHOICE) {
+        vt_choice_variables(out, VT_CHOICE);
+        used = strlen(out);
         used += (size_t)snprintf(out + used, VT_CHOICE - used, ": ");
+    }
     for (char *c = out; *c; c++)
-        if (*c == '\t')
+        if (*c == '\t' || *c == '\n')
             *c = ' ';
     return used + sizeof((vitcl_device_choice *)0)->plans < VT_CHOICE;
 }

@@ -401,9 +401,9 @@ static int check_finished(const work *w)
                                                                 : NULL;
 
     return w->part.finished && lacks
-               ? fail("%s is not there, but %s is finished; remove the "
-                      ".manifest file of that to write both anew",
-                      lacks, w->part.path)
+               ? fail("%s is finished, but %s is not there; remove the "
+                      "part's .manifest file to write both anew",
+                      w->part.path, lacks)
                : EXIT_OK;
 }
 

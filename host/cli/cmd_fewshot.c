@@ -79,11 +79,13 @@ static void say_few(const work *w)
     for (uint32_t i = 0; i < w->count; i++) {
         const vitcl_fewshot_score *s = &w->scores[i];
 
-        if (s->few)
-            note("%u class%s fewer than %u training picture%s; all of them are "
+        if (s->few && s->shots == 1)
+            note("%u class%s no training pictures", s->few,
+                 s->few == 1 ? " has" : "es have");
+        else if (s->few)
+            note("%u class%s fewer than %u training pictures; all of them are "
                  "used",
-                 s->few, s->few == 1 ? " has" : "es have", s->shots,
-                 vt_plural(s->shots));
+                 s->few, s->few == 1 ? " has" : "es have", s->shots);
     }
 }
 

@@ -195,6 +195,14 @@ static int finish(work *w)
     return html_close(page, "Nearest pictures and their cosines");
 }
 
+/* Where a stop is caught, and so removes the file. */
+static int open_page(work *w)
+{
+    return w->o->html && !(w->page = html_open(w->o->html, "vitcl search"))
+               ? EXIT_FAILED
+               : EXIT_OK;
+}
+
 static bool is_zero(const float *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -246,8 +254,10 @@ static int answer_all(work *w)
 static int look_for(work *w, vitcl_text *text, const text_list *texts)
 {
     const size_t width = vt_index_width(w->index);
-    int code = EXIT_OK;
+    int code;
 
+    catch_stop();
+    code = open_page(w);
     for (size_t i = 0; i < texts->count && code == EXIT_OK; i += GROUP) {
         const size_t n = texts->count - i < GROUP ? texts->count - i : GROUP;
 
@@ -265,6 +275,8 @@ static int look_for(work *w, vitcl_text *text, const text_list *texts)
                 return fail("out of memory");
         }
         code = look(w);
+        if (code == EXIT_OK && stopped())
+            code = EXIT_STOPPED;
     }
     return code == EXIT_OK ? finish(w) : code;
 }
@@ -389,13 +401,14 @@ static int prepare(work *w, const vt_about *a)
     if (vt_index_width(w->index) != w->e.on.used)
         return fail("the index has vectors of %u numbers, this model of %zu",
                     vt_index_width(w->index), w->e.on.used);
-    if (w->page)
+    if (w->o->html)
         batches_thumbnails(w->e.on.batches, HTML_SIDE);
     w->queries = malloc(GROUP * w->e.on.used * sizeof *w->queries);
     w->hits = malloc((size_t)GROUP * w->k * sizeof *w->hits);
     if (!w->queries || !w->hits)
         return fail("out of memory");
-    return answering_start(&w->e.on);
+    code = answering_start(&w->e.on);
+    return code == EXIT_OK ? open_page(w) : code;
 }
 
 static int search(work *w, const char *name, const words *pictures,
@@ -420,8 +433,6 @@ static int search(work *w, const char *name, const words *pictures,
                           .operands = pictures,
                           .pictures = &w->o->pictures,
                           .done = "looked for"};
-    if (w->o->html && !(w->page = html_open(w->o->html, "vitcl search")))
-        return EXIT_FAILED;
     if (texts->count)
         return search_texts(w, a, texts);
     code = prepare(w, a);

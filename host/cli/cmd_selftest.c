@@ -321,16 +321,16 @@ static int run(void *into, const words *operands)
     code = open_device(&device, o->common.device);
     if (code != EXIT_OK)
         return code;
+    if (o->report)
+        catch_stop(); /* from here on a stop must remove the file */
     if (vitcl_device_describe(&info, device) != VITCL_OK ||
         (o->report && vt_newfile_open(&file, o->report) != VITCL_OK)) {
         vitcl_device_free(device);
         return failed();
     }
     report_file = file.f;
-    if (report_file) {
-        catch_stop(); /* from here on a stop must remove the file */
+    if (report_file)
         begin_report();
-    }
     if (!guard_told() || report_file)
         report(&info, device);
     guard_tell();

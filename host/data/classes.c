@@ -4,6 +4,7 @@
 #include "data/classes.h"
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -135,9 +136,10 @@ static vitcl_status name_missing(const uint32_t *out, const vt_classes *these,
     for (uint32_t i = 0; i < these->count && listed < NAMED; i++)
         if (out[i] == UINT32_MAX) {
             const size_t n = strlen(list);
+            const char *name = shown(these, i);
 
-            snprintf(list + n, sizeof list - n, "%s'%.40s'", n ? ", " : "",
-                     shown(these, i));
+            snprintf(list + n, sizeof list - n, "%s'%.*s'", n ? ", " : "",
+                     (int)vt_utf8_cut(name, 40), name);
             listed++;
         }
     if (missing > listed)
@@ -153,9 +155,11 @@ static vitcl_status name_missing(const uint32_t *out, const vt_classes *these,
 static vitcl_status twice(const vt_classes *these, uint32_t index,
                           const vt_classes *those)
 {
-    return vt_fail(VITCL_EINVAL,
-                   "class '%.80s' of %s matches several classes of %s",
-                   shown(these, index), these->whose, those->whose);
+    const char *name = shown(these, index);
+
+    return vt_fail(
+        VITCL_EINVAL, "class '%.*s' of %s matches several classes of %s",
+        (int)vt_utf8_cut(name, 80), name, these->whose, those->whose);
 }
 
 /* *found: how many are. */

@@ -146,7 +146,7 @@ vitcl_status vt_decode_psd(vt_picture *out, unsigned *orientation,
     *orientation = 1;
     if (size >= HEAD && field(data, size, 24, 2) != RGB)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a PSD in other colours than RGB; convert it to PNG",
+                       "%s: a PSD in colours other than RGB; convert it to PNG",
                        name);
     st = size_of(&w, &h, data, size, "PSD", name);
     if (st != VITCL_OK)

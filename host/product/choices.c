@@ -11,6 +11,7 @@
  */
 #include "product/choices.h"
 
+#include "base/environment.h"
 #include "base/memory.h"
 #include "base/user_dir.h"
 
@@ -22,6 +23,19 @@
 #define FORMAT "vitcl choices 1\n"
 #define NAME "choices"
 #define LIMIT ((size_t)256 << 10)
+
+void vt_choice_variables(char *out, size_t size)
+{
+    static const char *const names[] = {"VITCL_DOT", "VITCL_MMA"};
+
+    for (size_t i = 0; i < VT_COUNT(names); i++) {
+        const char *value = vt_getenv(names[i]);
+        const size_t used = strlen(out);
+
+        if (value && *value)
+            snprintf(out + used, size - used, ", %s %.15s", names[i], value);
+    }
+}
 
 static int folder_of(bool make)
 {

@@ -12,6 +12,9 @@
 
 #define VT_CHOICE 512 /* a question, or an answer, with its NUL */
 
+/* Appends the variables that say what is multiplied with, as far as they are
+ * set, ", VITCL_DOT off": the answer without them may be another. */
+void vt_choice_variables(char *out, size_t size);
 /* The answer to this question, by this version of vitcl. */
 bool vt_choice_load(char out[VT_CHOICE], const char *question);
 /* Keeps it, unless another process has kept one meanwhile: *answer is the one

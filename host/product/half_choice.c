@@ -9,10 +9,10 @@
 #include "product/half_choice.h"
 
 #include "base/attempt.h"
-#include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "ocl/precision.h"
+#include "product/choices.h"
 #include "product/product.h"
 #include "product/state.h"
 #include "units/verdicts.h"
@@ -51,22 +51,6 @@ static bool unknown(vitcl_status st)
     return st == VITCL_EIO || st == VITCL_ENOMEM || st == VITCL_ESTOPPED;
 }
 
-/* With the variables that say what is multiplied with: the answer without them
- * may be another. */
-static void ask(char *out, size_t size, const char *gemm)
-{
-    static const char *const names[] = {"VITCL_DOT", "VITCL_MMA"};
-    size_t used = (size_t)snprintf(out, size, "half by %.16s", gemm);
-
-    for (size_t i = 0; i < VT_COUNT(names) && used < size; i++) {
-        const char *value = vt_getenv(names[i]);
-
-        if (value && *value)
-            used += (size_t)snprintf(out + used, size - used, ", %s %.15s",
-                                     names[i], value);
-    }
-}
-
 static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
 {
     /* of all forms that may be timed */
@@ -81,7 +65,8 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
     vt_product p;
     vitcl_status a, b;
 
-    ask(subject.question, sizeof subject.question, gemm);
+    snprintf(subject.question, sizeof subject.question, "half by %.16s", gemm);
+    vt_choice_variables(subject.question, sizeof subject.question);
     if (vt_verdict_load(word, dev, &subject) &&
         vt_precision_parse(&stored, word) &&
         (stored == VITCL_F16 || stored == VITCL_BF16)) {

@@ -267,17 +267,19 @@ vitcl_status vt_pictures_judge(const vt_dataset *d,
                                const vitcl_train_options *o)
 {
     const uint32_t n = vt_dataset_count(d);
+    const char *name;
 
     for (uint32_t i = 1; i < n; i++)
         if (vt_dataset_label(d, i) != vt_dataset_label(d, 0))
             return VITCL_OK;
     if (!has_labels(o) || !vt_dataset_path(d, 0))
         return VITCL_OK;
+    name = vt_dataset_class(d, vt_dataset_label(d, 0));
     return vt_fail(VITCL_EINVAL,
-                   "%s: all pictures are of one class ('%.80s'), from which "
+                   "%s: all pictures are of one class ('%.*s'), from which "
                    "nothing can be learnt; a classifier needs pictures of two "
                    "or more classes",
-                   o->data, vt_dataset_class(d, vt_dataset_label(d, 0)));
+                   o->data, (int)vt_utf8_cut(name, 80), name);
 }
 
 vitcl_status vt_pictures_augment(const char **out, double *asymmetry,

@@ -55,7 +55,7 @@ run 0 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --logits 'q/
 [ -s q/h-00001-of-00007.html ] || fail "wrote $(ls q)"
 rm q/h-00001-of-00007.html
 run 1 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --html 'q/h-{shard}.html'
-err_has '^vitcl classify: q/h-00001-of-00007\.html is not there, but q/part-00001-of-00007\.jsonl is finished'
+err_has '^vitcl classify: q/part-00001-of-00007\.jsonl is finished, but q/h-00001-of-00007\.html is not there'
 
 # ---- a finished part stays; other settings, models and pictures do not fit
 before=$(stat -c %Y.%i p/part-00002-of-00007.jsonl)

@@ -402,7 +402,7 @@ Test(decode, psd_planes)
     refused(file, SIZE - 1, "a.psd", "the PSD is truncated");
     file[25] = 1; /* grey */
     cr_expect_eq(vt_image_decode(&p, file, SIZE, "a.psd"), VITCL_EUNSUPPORTED);
-    cr_expect(strstr(vt_message(), "a PSD in other colours than RGB"));
+    cr_expect(strstr(vt_message(), "a PSD in colours other than RGB"));
 }
 
 /* Rows from the top give the same picture as rows from the bottom; one byte
