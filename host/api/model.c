@@ -230,6 +230,19 @@ done:
     return st;
 }
 
+/* Weights are counted as f32, the most they can take. */
+bool vt_handle_fits(const vt_plan *p, const vitcl_model *m, double beside)
+{
+    const vitcl_device_info *info = vt_dev_info(m->dev);
+    const vt_plan_memory memory = vt_plan_memory_of(p);
+    const uint64_t weights = vt_model_parameters(m->model) * sizeof(float);
+
+    return memory.segment <= info->max_alloc_bytes &&
+           (double)memory.arena + (double)memory.consts + (double)weights +
+                   beside <=
+               (double)info->memory_bytes;
+}
+
 vitcl_status vitcl_model_describe(vitcl_model_info *out,
                                   const vitcl_model *model, uint32_t height,
                                   uint32_t width, uint32_t batch)

@@ -36,19 +36,6 @@ static vitcl_status prepares(const vitcl_session *s)
                : vt_fail(s->how_status, "%s", s->how_message);
 }
 
-/* Weights are counted as f32, the most they can take. */
-bool vt_handle_fits(const vt_plan *p, const vitcl_model *m, double beside)
-{
-    const vitcl_device_info *info = vt_dev_info(m->dev);
-    const vt_plan_memory memory = vt_plan_memory_of(p);
-    const uint64_t weights = vt_model_parameters(m->model) * sizeof(float);
-
-    return memory.segment <= info->max_alloc_bytes &&
-           (double)memory.arena + (double)memory.consts + (double)weights +
-                   beside <=
-               (double)info->memory_bytes;
-}
-
 static bool batch_fits(const vitcl_session *s, const vt_plan_options *options,
                        uint32_t batch)
 {
