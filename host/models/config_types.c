@@ -7,31 +7,27 @@
  */
 #include "models/config.h"
 
+#include "base/json_types.h"
 #include "base/memory.h"
 
 enum {
-    TEXT = 1,
-    COUNT = 2, /* an integer, not below zero */
-    NUMBER = 4,
-    FLAG = 8,
-    LIST = 16,
-    OBJECT = 32,
+    TEXT = VT_JSON_TEXT,
+    COUNT = VT_JSON_COUNT,
+    NUMBER = VT_JSON_NUMBER,
+    FLAG = VT_JSON_FLAG,
+    LIST = VT_JSON_LIST,
+    OBJECT = VT_JSON_OBJECT,
     SIDES = COUNT | LIST
 };
 
-typedef struct typed_field {
-    const char *key;
-    int types;
-} typed_field;
-
-static const typed_field names[] = {
+static const vt_json_row names[] = {
     {"architecture", TEXT},         {"model_type", TEXT},
     {"architectures", LIST},        {"vision_config", OBJECT},
     {"vision_config_dict", OBJECT}, {"text_config", OBJECT},
     {"text_config_dict", OBJECT},
 };
 
-static const typed_field model_fields[] = {
+static const vt_json_row model_fields[] = {
     /* timm */
     {"num_classes", COUNT},
     {"model_args", OBJECT},
@@ -77,7 +73,7 @@ static const typed_field model_fields[] = {
     {"vitcl_pixels", TEXT},
 };
 
-static const typed_field timm_args[] = {
+static const vt_json_row timm_args[] = {
     {"img_size", SIDES},
     {"patch_size", SIDES},
     {"embed_dim", COUNT},
@@ -115,60 +111,27 @@ static const typed_field timm_args[] = {
 };
 
 /* The other fields are checked where pictures are prepared. */
-static const typed_field timm_cfg[] = {
+static const vt_json_row timm_cfg[] = {
     {"input_size", LIST},
     {"test_input_size", LIST},
     {"crop_pct", NUMBER},
 };
 
-static bool is(const vt_json *v, int types)
-{
-    const char *s;
-    uint64_t n;
-    double d;
-    bool b;
-
-    return ((types & TEXT) && vt_json_string(&s, v)) ||
-           ((types & COUNT) && vt_json_uint(&n, v)) ||
-           ((types & NUMBER) && vt_json_number(&d, v)) ||
-           ((types & FLAG) && vt_json_bool(&b, v)) ||
-           ((types & LIST) && vt_json_is_array(v)) ||
-           ((types & OBJECT) && vt_json_is_object(v));
-}
-
-static const char *wanted(int types)
-{
-    return types == TEXT     ? "a string"
-           : types == COUNT  ? "a whole number that is not below zero"
-           : types == NUMBER ? "a number"
-           : types == FLAG   ? "true or false"
-           : types == LIST   ? "a list"
-           : types == OBJECT ? "an object"
-           : types == SIDES  ? "a whole number or a list of them"
-                             : "a list or an object";
-}
-
-static vitcl_status check(const vt_json *o, const typed_field *fields, size_t n,
+static vitcl_status check(const vt_json *o, const vt_json_row *rows, size_t n,
                           const char *path)
 {
-    for (size_t i = 0; i < n; i++) {
-        const vt_json *v = vt_json_get(o, fields[i].key);
-
-        if (v && !vt_json_is_null(v) && !is(v, fields[i].types))
-            return vt_fail(VITCL_ECORRUPT, "%s: the config's %s is not %s",
-                           path, fields[i].key, wanted(fields[i].types));
-    }
-    return VITCL_OK;
+    return vt_json_types(o, rows, n, "the config's", path);
 }
 
 vitcl_status vt_config_names(const vt_json *config, const char *path)
 {
     vitcl_status st = VITCL_OK;
     const vt_json *named = vt_json_at(vt_json_get(config, "architectures"), 0);
+    const char *word;
 
     if (config && !vt_json_is_object(config))
         return vt_fail(VITCL_ECORRUPT, "%s: the config is not an object", path);
-    if (named && !is(named, TEXT))
+    if (named && !vt_json_string(&word, named))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the config's architectures are not strings", path);
     VT_TRY(check(config, names, VT_COUNT(names), path));

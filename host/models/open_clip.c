@@ -18,6 +18,7 @@
 #include "models/tower.h"
 
 #include "base/json_print.h"
+#include "base/json_types.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -130,62 +131,53 @@ done:
     return st;
 }
 
-/* ---- values; one of another type would be taken as missing ---- */
+/* ---- types; numbers are checked where they are read ---- */
 
-static vitcl_status other_type(const char *path, const char *key,
-                               const char *type)
+static const vt_json_row root_types[] = {
+    {"preprocess_cfg", VT_JSON_OBJECT},
+};
+
+static const vt_json_row model_types[] = {
+    {"quick_gelu", VT_JSON_FLAG},
+};
+
+static const vt_json_row text_types[] = {
+    {"pool_type", VT_JSON_TEXT},
+    {"act_kwargs", VT_JSON_OBJECT},
+    {"norm_kwargs", VT_JSON_OBJECT},
+};
+
+static const vt_json_row act_types[] = {
+    {"approximate", VT_JSON_TEXT},
+};
+
+static const vt_json_row picture_types[] = {
+    {"timm_model_name", VT_JSON_TEXT},
+    {"timm_pool", VT_JSON_TEXT},
+};
+
+static const vt_json_row pixel_types[] = {
+    {"resize_mode", VT_JSON_TEXT},
+    {"interpolation", VT_JSON_TEXT},
+};
+
+static vitcl_status check_types(const vt_json *o, const vt_json_row *rows,
+                                size_t n, const char *path)
 {
-    return vt_fail(VITCL_ECORRUPT,
-                   "%s: the %s in open_clip_config.json is not %s", path, key,
-                   type);
-}
-
-/* null: "" */
-static vitcl_status read_text(const char **out, const vt_json *o,
-                              const char *key, const char *path)
-{
-    const vt_json *v = vt_json_get(o, key);
-
-    if (vt_json_is_null(v))
-        *out = "";
-    return !v || vt_json_is_null(v) || vt_json_string(out, v)
-               ? VITCL_OK
-               : other_type(path, key, "a string");
-}
-
-static vitcl_status read_flag(bool *out, const vt_json *o, const char *key,
-                              const char *path)
-{
-    const vt_json *v = vt_json_get(o, key);
-
-    return !v || vt_json_is_null(v) || vt_json_bool(out, v)
-               ? VITCL_OK
-               : other_type(path, key, "true or false");
-}
-
-static vitcl_status read_object(const vt_json **out, const vt_json *o,
-                                const char *key, const char *path)
-{
-    const vt_json *v = vt_json_get(o, key);
-
-    *out = vt_json_is_object(v) ? v : NULL;
-    return !v || vt_json_is_null(v) || *out
-               ? VITCL_OK
-               : other_type(path, key, "an object");
+    return vt_json_types(o, rows, n, "open_clip_config.json's", path);
 }
 
 /* ---- the text tower ---- */
 
 static vitcl_status read_act(vt_config *c, const vt_json *t, const char *path)
 {
-    const vt_json *kwargs = NULL;
+    const vt_json *kwargs = vt_json_get(t, "act_kwargs");
+    const char *how = vt_config_text(kwargs, "approximate");
     vitcl_status st = VITCL_OK;
-    const char *how = "none";
 
-    VT_TRY(read_object(&kwargs, t, "act_kwargs", path));
     if (vt_json_count(kwargs) == 0)
         return VITCL_OK;
-    VT_TRY(read_text(&how, kwargs, "approximate", path));
+    VT_TRY(check_types(kwargs, act_types, VT_COUNT(act_types), path));
     if (vt_json_count(kwargs) != 1 || !vt_json_get(kwargs, "approximate") ||
         c->act != VT_ACT_GELU || !vt_config_one_of("none|tanh", how))
         return vt_fail(VITCL_EUNSUPPORTED,
@@ -200,11 +192,10 @@ done:
 
 static vitcl_status read_eps(vt_config *c, const vt_json *t, const char *path)
 {
-    const vt_json *kwargs = NULL;
+    const vt_json *kwargs = vt_json_get(t, "norm_kwargs");
     double eps = 1e-5;
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(read_object(&kwargs, t, "norm_kwargs", path));
     VT_TRY(vt_json_within(&eps, vt_json_get(kwargs, "eps"), "eps", 1e-12, 1,
                           path));
     if (vt_json_count(kwargs) > (vt_json_get(kwargs, "eps") != NULL))
@@ -220,10 +211,9 @@ done:
 static vitcl_status read_end(vt_config *c, const vt_json *t, const char **bad,
                              const char *path)
 {
-    const char *pool = "argmax";
-    vitcl_status st = VITCL_OK;
+    const char *pool =
+        vt_json_get(t, "pool_type") ? vt_config_text(t, "pool_type") : "argmax";
 
-    VT_TRY(read_text(&pool, t, "pool_type", path));
     c->end = 2;
     vt_config_count(&c->end, t, "eos_id", INT32_MAX, bad);
     if (strcmp(pool, "argmax") == 0)
@@ -238,8 +228,7 @@ static vitcl_status read_end(vt_config *c, const vt_json *t, const char **bad,
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: pool_type \"%.60s\" of text_cfg is not supported",
                        path, pool);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static const vt_json *model_of(const vt_json *config)
@@ -265,6 +254,8 @@ vitcl_status vt_tower_open_clip(vt_config *c, const vt_json *config,
                        "%s: its text tower is %.100s, which is not supported",
                        path, name);
     VT_TRY(check_keys(t, "text_cfg", text_keys, path));
+    VT_TRY(check_types(m, model_types, VT_COUNT(model_types), path));
+    VT_TRY(check_types(t, text_types, VT_COUNT(text_types), path));
     snprintf(c->name, sizeof c->name, "open_clip");
     c->source = VT_SOURCE_TIMM;
     c->width = 512, c->heads = 8, c->depth = 12;
@@ -283,7 +274,7 @@ vitcl_status vt_tower_open_clip(vt_config *c, const vt_json *config,
         goto done;
     }
     c->mlp = vt_weight_dim(w, "blocks.0.mlp.fc1.weight", 0);
-    VT_TRY(read_flag(&quick, m, "quick_gelu", path));
+    vt_json_bool(&quick, vt_json_get(m, "quick_gelu"));
     vt_json_bool(&all, vt_json_get(t, "no_causal_mask"));
     c->causal = !all;
     c->act = quick ? VT_ACT_GELU_QUICK : VT_ACT_GELU;
@@ -308,7 +299,6 @@ static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
                                  const char *path)
 {
     const char *bad = NULL, *proj = "linear";
-    vitcl_status st = VITCL_OK;
     int head = 64;
 
     *x = (picture){.height = 224,
@@ -317,10 +307,10 @@ static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
                    .patch_w = 16,
                    .layers = 12,
                    .dim = 768,
-                   .trunk = "",
+                   .trunk = vt_config_text(v, "timm_model_name"),
                    .pool = "avg"};
-    VT_TRY(read_text(&x->trunk, v, "timm_model_name", path));
-    VT_TRY(read_text(&x->pool, v, "timm_pool", path));
+    if (vt_json_get(v, "timm_pool"))
+        x->pool = vt_config_text(v, "timm_pool");
     if (vt_json_get(v, "timm_proj"))
         proj = vt_config_text(v, "timm_proj");
     vt_config_pair(&x->height, &x->width, v, "image_size", &bad);
@@ -346,10 +336,7 @@ static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
         if (x->heads < 1)
             bad = "head_width";
     }
-    if (bad)
-        st = vt_bad_number(path, bad);
-done:
-    return st;
+    return bad ? vt_bad_number(path, bad) : VITCL_OK;
 }
 
 static void print_numbers(FILE *f, const char *key, const vt_json *v)
@@ -366,9 +353,9 @@ static vitcl_status read_pixels(picture *x, const vt_json *p, const char *path)
 {
     vitcl_status st = VITCL_OK;
 
-    x->mode = x->filter = "";
-    VT_TRY(read_text(&x->mode, p, "resize_mode", path));
-    VT_TRY(read_text(&x->filter, p, "interpolation", path));
+    VT_TRY(check_types(p, pixel_types, VT_COUNT(pixel_types), path));
+    x->mode = vt_config_text(p, "resize_mode");
+    x->filter = vt_config_text(p, "interpolation");
     if (!x->mode[0])
         x->mode = "shortest";
     if (!x->filter[0])
@@ -407,7 +394,7 @@ vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
                                   const char *path)
 {
     const vt_json *m = model_of(config), *v = vt_json_get(m, "vision_cfg");
-    const vt_json *pixels = NULL;
+    const vt_json *pixels = vt_json_get(config, "preprocess_cfg");
     vitcl_status st = VITCL_OK;
     bool quick = false;
     char *json = NULL, *name = NULL;
@@ -418,10 +405,12 @@ vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
         return vt_fail(VITCL_ECORRUPT,
                        "%s: open_clip_config.json has no vision_cfg", path);
     VT_TRY(check_keys(v, "vision_cfg", picture_keys, path));
+    VT_TRY(check_types(m, model_types, VT_COUNT(model_types), path));
+    VT_TRY(check_types(v, picture_types, VT_COUNT(picture_types), path));
+    VT_TRY(check_types(config, root_types, VT_COUNT(root_types), path));
     VT_TRY(read_picture(&x, m, v, path));
-    VT_TRY(read_object(&pixels, config, "preprocess_cfg", path));
     VT_TRY(read_pixels(&x, pixels, path));
-    VT_TRY(read_flag(&quick, m, "quick_gelu", path));
+    vt_json_bool(&quick, vt_json_get(m, "quick_gelu"));
     VT_TRY(vt_format(&name, "%s: open_clip_config.json", path));
     VT_TRY(vt_text_open(&text));
     fprintf(text.f, "{\"architecture\":");

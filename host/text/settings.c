@@ -3,6 +3,7 @@
  * open_clip_config.json: which library's rules count, and its special tokens.
  */
 #include "base/file.h"
+#include "base/json_types.h"
 #include "text/tokenizer.h"
 
 #include <stdio.h>
@@ -11,6 +12,34 @@
 #define CONFIG_MAX (16U << 20) /* added tokens can be many */
 #define CONTEXT_MAX (1U << 20) /* larger: "no limit" */
 #define DEPTH 32
+#define TOKEN (VT_JSON_TEXT | VT_JSON_OBJECT)
+
+static const vt_json_row class_types[] = {
+    {"tokenizer_class", VT_JSON_TEXT},
+    {"bos_token", TOKEN},
+    {"eos_token", TOKEN},
+    {"pad_token", TOKEN},
+    {"unk_token", TOKEN},
+    {"added_tokens_decoder", VT_JSON_OBJECT},
+    {"add_bos_token", VT_JSON_FLAG},
+    {"add_eos_token", VT_JSON_FLAG},
+    {"do_lower_case", VT_JSON_FLAG},
+    {"model_max_length", VT_JSON_NUMBER},
+    {"padding_side", VT_JSON_TEXT},
+};
+
+static const vt_json_row open_clip_types[] = {
+    {"context_length", VT_JSON_COUNT},
+    {"hf_tokenizer_name", VT_JSON_TEXT},
+    {"tokenizer_mode", VT_JSON_TEXT},
+    {"tokenizer_kwargs", VT_JSON_OBJECT},
+};
+
+static vitcl_status check(const vt_json *o, const vt_json_row *rows, size_t n,
+                          const char *path)
+{
+    return vt_json_types(o, rows, n, "the", path);
+}
 
 /* A JSON file of the folder: NULL if it has none. */
 static vitcl_status load(vt_json **out, char **path, const char *folder,
@@ -114,6 +143,7 @@ static vitcl_status read_tokenizer_config(vt_tokenizer *t, const char *folder)
     s->add_begin = s->add_end = s->left = -1;
     s->lower = true;
     VT_TRY(load(&root, &path, folder, "tokenizer_config.json"));
+    VT_TRY(check(root, class_types, VT_COUNT(class_types), path));
     if (root) {
         VT_TRY(read_class(s, root));
         VT_TRY(read_tokens(s, root));
@@ -135,6 +165,7 @@ static vitcl_status read_tokenizer_config(vt_tokenizer *t, const char *folder)
     free(path);
     path = NULL;
     VT_TRY(load(&root, &path, folder, "special_tokens_map.json"));
+    VT_TRY(check(root, class_types, VT_COUNT(class_types), path));
     VT_TRY(read_tokens(s, root));
 done:
     vt_json_free(root);
@@ -196,38 +227,6 @@ static vitcl_status read_clean(vt_tokenizer *t, const vt_json *text,
     return VITCL_OK;
 }
 
-/* Another type would be taken as missing, and give other tokens. */
-static vitcl_status check_type(bool right, const vt_json *v, const char *key,
-                               const char *type, const char *name)
-{
-    return !v || vt_json_is_null(v) || right
-               ? VITCL_OK
-               : vt_fail(VITCL_ECORRUPT, "%s: the %s is not %s", name, key,
-                         type);
-}
-
-static vitcl_status check_types(const vt_json *text, const char *name)
-{
-    static const char *const words[] = {"hf_tokenizer_name", "tokenizer_mode"};
-    const vt_json *v = vt_json_get(text, "tokenizer_kwargs");
-    vitcl_status st = VITCL_OK;
-    const char *s;
-    uint64_t n;
-
-    VT_TRY(check_type(vt_json_is_object(v), v, "tokenizer_kwargs", "an object",
-                      name));
-    v = vt_json_get(text, "context_length");
-    VT_TRY(check_type(vt_json_uint(&n, v), v, "context_length",
-                      "a whole number", name));
-    for (size_t i = 0; i < VT_COUNT(words); i++) {
-        v = vt_json_get(text, words[i]);
-        VT_TRY(
-            check_type(vt_json_string(&s, v), v, words[i], "a string", name));
-    }
-done:
-    return st;
-}
-
 /* *found: the folder is open_clip's. */
 static vitcl_status read_open_clip(vt_tokenizer *t, bool *found,
                                    const char *folder)
@@ -244,7 +243,7 @@ static vitcl_status read_open_clip(vt_tokenizer *t, bool *found,
     if (!root)
         goto done;
     text = vt_json_get(vt_json_get(root, "model_cfg"), "text_cfg");
-    VT_TRY(check_types(text, path));
+    VT_TRY(check(text, open_clip_types, VT_COUNT(open_clip_types), path));
     vt_json_uint(&context, vt_json_get(text, "context_length"));
     if (context == 0 || context > CONTEXT_MAX)
         st = vt_fail(VITCL_ECORRUPT, "%s: context_length is 0 or too large",

@@ -151,7 +151,7 @@ Test(text_config, open_clip)
         {"oc_clip", "\"embed_dim\": 12", "\"embed_dim\": 0", "embed_dim"},
         {"oc_clip", "\"embed_dim\": 12", "\"x\": 12", "embed_dim"},
         {"oc_clip", "\"quick_gelu\": true", "\"quick_gelu\": 1",
-         "quick_gelu in open_clip_config.json is not"},
+         "open_clip_config.json's quick_gelu is not"},
         {"oc_clip", "\"context_length\": 11",
          "\"context_length\": 11, \"pool_type\": 3", "pool_type"},
         {"oc_clip", "\"context_length\": 11",

@@ -3,6 +3,7 @@
  * (tools/check_tokenizers.py --small); what is damaged or unknown is refused.
  */
 #include "support/paths.h"
+#include "support/pictures.h"
 #include "text/text.h"
 
 #include <criterion/criterion.h>
@@ -172,23 +173,21 @@ Test(text, not_utf8)
     vt_tokenizer_free(t);
 }
 
-/* A folder with one file, of this text. */
-static vitcl_status open_text(const char *name, const char *text)
+/* A folder with one file, of this text; more: NULL, or the text of its
+ * tokenizer_config.json. */
+static vitcl_status open_text(const char *name, const char *text,
+                              const char *more)
 {
-    char folder[] = "/tmp/vitcl-text-XXXXXX", path[64];
+    const char *folder = vt_test_folder();
     vt_tokenizer *t = NULL;
     vitcl_status st;
-    FILE *f;
 
-    cr_assert(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    cr_assert((f = fopen(path, "wb")));
-    fputs(text, f);
-    fclose(f);
+    vt_test_text(folder, name, text);
+    if (more)
+        vt_test_text(folder, "tokenizer_config.json", more);
     st = vt_tokenizer_open(&t, folder, false);
     vt_tokenizer_free(t);
-    unlink(path);
-    rmdir(folder);
+    vt_test_remove(folder);
     return st;
 }
 
@@ -238,10 +237,41 @@ Test(text, refused)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const vitcl_status st = open_text(cases[i].file, cases[i].text);
+        const vitcl_status st = open_text(cases[i].file, cases[i].text, NULL);
 
         cr_expect_eq(st, cases[i].st, "case %zu: %d, %s", i, st, vt_message());
         if (st != VITCL_OK)
+            cr_expect(strstr(vt_message(), cases[i].says), "case %zu: %s", i,
+                      vt_message());
+    }
+}
+
+/* Another type would be taken as missing, and give other tokens. */
+Test(text, types_of_settings)
+{
+    static const struct {
+        const char *text, *says; /* NULL: it opens */
+    } cases[] = {
+        {"{\"do_lower_case\":\"false\"}", "do_lower_case is not true or false"},
+        {"{\"do_lower_case\":null}", NULL},
+        {"{\"add_bos_token\":1}", "add_bos_token"},
+        {"{\"add_eos_token\":1}", "add_eos_token"},
+        {"{\"tokenizer_class\":5}", "tokenizer_class is not a string"},
+        {"{\"padding_side\":true}", "padding_side"},
+        {"{\"model_max_length\":\"77\"}", "model_max_length"},
+        {"{\"model_max_length\":1e30}", NULL},
+        {"{\"eos_token\":7}", "eos_token is not a string or an object"},
+        {"{\"eos_token\":{\"content\":\"a\"}}", NULL},
+        {"{\"added_tokens_decoder\":[]}", "added_tokens_decoder"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const vitcl_status st =
+            open_text("tokenizer.json", "{" MODEL "}", cases[i].text);
+
+        cr_expect_eq(st, cases[i].says ? VITCL_ECORRUPT : VITCL_OK,
+                     "case %zu: %d, %s", i, st, vt_message());
+        if (cases[i].says)
             cr_expect(strstr(vt_message(), cases[i].says), "case %zu: %s", i,
                       vt_message());
     }

@@ -1,0 +1,55 @@
+/* json_types.c - the types of an object's members. */
+#include "base/json_types.h"
+
+#include "base/memory.h"
+
+static bool is(const vt_json *v, int types)
+{
+    const char *s;
+    uint64_t n;
+    double d;
+    bool b;
+
+    return ((types & VT_JSON_TEXT) && vt_json_string(&s, v)) ||
+           ((types & VT_JSON_COUNT) && vt_json_uint(&n, v)) ||
+           ((types & VT_JSON_NUMBER) && vt_json_number(&d, v)) ||
+           ((types & VT_JSON_FLAG) && vt_json_bool(&b, v)) ||
+           ((types & VT_JSON_LIST) && vt_json_is_array(v)) ||
+           ((types & VT_JSON_OBJECT) && vt_json_is_object(v));
+}
+
+static const char *wanted(int types)
+{
+    static const struct {
+        int types;
+        const char *words;
+    } all[] = {
+        {VT_JSON_TEXT, "a string"},
+        {VT_JSON_COUNT, "a whole number that is not below zero"},
+        {VT_JSON_NUMBER, "a number"},
+        {VT_JSON_FLAG, "true or false"},
+        {VT_JSON_LIST, "a list"},
+        {VT_JSON_OBJECT, "an object"},
+        {VT_JSON_COUNT | VT_JSON_LIST, "a whole number or a list of them"},
+        {VT_JSON_LIST | VT_JSON_OBJECT, "a list or an object"},
+        {VT_JSON_TEXT | VT_JSON_OBJECT, "a string or an object"},
+    };
+
+    for (size_t i = 0; i < VT_COUNT(all); i++)
+        if (all[i].types == types)
+            return all[i].words;
+    return "of a type that is read";
+}
+
+vitcl_status vt_json_types(const vt_json *object, const vt_json_row *rows,
+                           size_t count, const char *whose, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        const vt_json *v = vt_json_get(object, rows[i].key);
+
+        if (v && !vt_json_is_null(v) && !is(v, rows[i].types))
+            return vt_fail(VITCL_ECORRUPT, "%s: %s %s is not %s", name, whose,
+                           rows[i].key, wanted(rows[i].types));
+    }
+    return VITCL_OK;
+}
