@@ -221,7 +221,7 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
                              const vt_product *product)
 {
     const vt_gemm_desc *d = &product->told.d;
-    vitcl_status st = VITCL_OK;
+    vitcl_status st = VITCL_OK, finished;
     char layout[64];
     uint64_t count = (uint64_t)d->N * (uint64_t)d->K;
     vt_buf *b, *rows = NULL, *packed = NULL;
@@ -236,12 +236,10 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
         VT_TRY(passing(&rows, s, name, count));
         VT_TRY(vt_buf_new(&packed, s->dev, product->packed_bytes));
         st = vt_product_pack(s->queue, product, packed, rows);
-        if (st != VITCL_OK) {
-            /* its first kernel may still read s->stage, which is freed next */
-            (void)vt_queue_finish(s->queue);
-            goto done;
-        }
-        VT_TRY(vt_queue_finish(s->queue));
+        /* after a failure too: its first kernel may still read s->stage */
+        finished = vt_queue_finish(s->queue);
+        VT_TRY(st);
+        VT_TRY(finished);
         b = packed, packed = NULL;
         VT_TRY(add(s, name, layout, b));
     }

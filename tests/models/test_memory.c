@@ -330,12 +330,13 @@ static void check_thumbnail(const vitcl_image *small, const char *path,
 /* Of the file that was opened, not of what has its name now. */
 Test(memory, a_loader_tells_the_file)
 {
-    char path[] = "/tmp/vitcl-loader-XXXXXX", other[64];
-    const int fd = mkstemp(path);
+    const char *folder = vt_test_folder();
+    const char *path = vt_test_path(folder, "picture.pgm");
+    const char *other = vt_test_path(folder, "other.pgm");
     vitcl_loader *loader = NULL;
     int64_t size = 0, changed = 0;
     struct stat before;
-    FILE *f = fdopen(fd, "wb");
+    FILE *f = fopen(path, "wb");
 
     cr_assert(f);
     fputs("P5 2 2 255\nabcd", f);
@@ -347,7 +348,6 @@ Test(memory, a_loader_tells_the_file)
     need(vitcl_loader_new_thumbnails(&loader, NULL, 1, 40));
     cr_expect_eq(vitcl_loader_stamp(&size, &changed, loader), VITCL_EINVAL);
     need(vitcl_loader_push(loader, path)); /* and opens it */
-    snprintf(other, sizeof other, "%s.other", path);
     cr_assert_eq(rename(path, other), 0);
     need(vitcl_loader_next(NULL, loader));
     need(vitcl_loader_stamp(&size, &changed, loader));
@@ -360,7 +360,7 @@ Test(memory, a_loader_tells_the_file)
     need(vitcl_loader_next(NULL, loader));
     cr_expect_eq(vitcl_loader_stamp(&size, &changed, loader), VITCL_EINVAL);
     vitcl_loader_free(loader);
-    unlink(other);
+    vt_test_tidy();
 }
 
 Test(memory, a_loader_makes_thumbnails)

@@ -27,4 +27,5 @@ run --record "$work/ptx" --arch sm_80 attention_f16
 missing=1
 CLANG=/dev/null run --interpret --tiny --arch sm_80 --ptx "$work/ptx" attention_f16
 # Other sources or options are not answered.
-! (run --interpret --tiny --arch sm_80 --ptx "$work/ptx" f16) || exit 1
+(run --interpret --tiny --arch sm_80 --ptx "$work/ptx" f16) >"$work/said" 2>&1 && exit 1
+grep -q 'has no PTX of' "$work/said" || { cat "$work/said"; exit 1; }

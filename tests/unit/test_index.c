@@ -5,6 +5,7 @@
 #include "base/half.h"
 #include "base/memory.h"
 #include "index/index.h"
+#include "support/pictures.h"
 #include "support/rng.h"
 
 #include <criterion/criterion.h>
@@ -24,13 +25,15 @@ static const vt_about about = {.model_id = ID,
                                .height = 32,
                                .width = 48,
                                .normalized = true};
-static char folder[64], file[128];
+static char *folder, *file;
 
 static void begin(void)
 {
-    strcpy(folder, "/tmp/vitcl-index-XXXXXX");
-    cr_assert(mkdtemp(folder));
-    snprintf(file, sizeof file, "%s/i.safetensors", folder);
+    static char path[512];
+
+    folder = vt_test_folder();
+    snprintf(path, sizeof path, "%s/i.safetensors", folder);
+    file = path;
 }
 
 static void end(void)
@@ -304,7 +307,7 @@ Test(index, counts_what_f16_cannot_hold)
 
 static void make(const char *name)
 {
-    char path[256];
+    char path[512];
     FILE *f;
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -315,7 +318,7 @@ static void make(const char *name)
 
 static void drop(const char *name)
 {
-    char path[256];
+    char path[512];
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
     remove(path);
@@ -334,7 +337,7 @@ static void is_place(vt_index *x, const char *want, bool moved)
 Test(index, finds_the_pictures)
 {
     vt_about a = about;
-    char sub[96], want[512];
+    char sub[300], want[512];
 
     snprintf(sub, sizeof sub, "%s/sub", folder);
     cr_assert_eq(mkdir(sub, 0700), 0);

@@ -7,6 +7,7 @@
 #include "index/screen.h"
 #include "index/tiles.h"
 #include "product/device.h"
+#include "support/pictures.h"
 #include "support/rng.h"
 
 #include <criterion/criterion.h>
@@ -156,8 +157,8 @@ Test(pairs, a_screen_hides_nothing)
 
 enum { ROWS = 16500, WIDTH = 96, EQUAL = 200 };
 
-/* `file`: its name is put there. */
-static vt_index *write_index(const float *x, int rows, char *file)
+/* An index of a file in a new folder, which vt_test_tidy() removes. */
+static vt_index *write_index(const float *x, int rows)
 {
     const vt_about about = {.model_id = "0123456789abcdef0123456789abcdef"
                                         "0123456789abcdef0123456789abcdef",
@@ -165,14 +166,10 @@ static vt_index *write_index(const float *x, int rows, char *file)
                                            "0123456789abcdef0123456789abcdef",
                             .model = "m",
                             .feature = "pooled"};
+    const char *file = vt_test_path(vt_test_folder(), "pairs.safetensors");
     vt_vectors *v = NULL;
     vt_index *index = NULL;
-    int fd;
 
-    strcpy(file, "/tmp/vitcl-pairs-XXXXXX.safetensors");
-    fd = mkstemps(file, 12);
-    cr_assert_geq(fd, 0);
-    close(fd);
     cr_assert_eq(vt_vectors_open(&v, file, &about,
                                  (vt_row_shape){.width = WIDTH}, false),
                  VITCL_OK, "%s", vt_message());
@@ -227,7 +224,6 @@ Test(pairs, finds_what_was_planted)
         {0, 1}, {5, 2050}, {2047, 2048}, {3, ROWS - 1}, {9000, 9001}};
     static const bool omit[ROWS] = {[301] = true};
     float *x = calloc((size_t)ROWS * WIDTH, sizeof *x);
-    char name[64];
     vt_index *index;
     vt_pairs p = {.pairs = 0};
     told all = {.stop = 0}, some = {.stop = 3};
@@ -247,7 +243,7 @@ Test(pairs, finds_what_was_planted)
     memcpy(x + (size_t)301 * WIDTH, x + (size_t)300 * WIDTH, WIDTH * sizeof *x);
     memset(x + (size_t)100 * WIDTH, 0, WIDTH * sizeof *x);
     x[(size_t)16400 * WIDTH + 3] = NAN;
-    index = write_index(x, ROWS, name);
+    index = write_index(x, ROWS);
     cr_expect_eq(vt_index_pairs(&p, index, NULL, NULL, 0.85f, tell, &some),
                  VITCL_ESTOPPED);
     cr_expect_eq(some.ended, 3);
@@ -267,7 +263,7 @@ Test(pairs, finds_what_was_planted)
         cr_expect_eq(p.group[i], 4200);
     vt_pairs_free(&p);
     vt_index_free(index);
-    unlink(name);
+    vt_test_tidy();
     free(x);
 }
 
@@ -286,8 +282,7 @@ Test(pairs, ends_with_the_last_row)
         x[i] = fabsf(x[i]); /* no cosine is below 0 */
     for (size_t k = 0; k < VT_COUNT(counts); k++) {
         const uint64_t n = (uint64_t)counts[k];
-        char name[64];
-        vt_index *index = write_index(x, counts[k], name);
+        vt_index *index = write_index(x, counts[k]);
         vt_pairs p = {.pairs = 0};
 
         cr_assert_eq(vt_index_pairs(&p, index, NULL, NULL, 0, NULL, NULL),
@@ -300,7 +295,7 @@ Test(pairs, ends_with_the_last_row)
         }
         vt_pairs_free(&p);
         vt_index_free(index);
-        unlink(name);
+        vt_test_tidy();
     }
     free(x);
 }
