@@ -3,26 +3,13 @@
 run 0 plan -m "$VT_DATA/models/timm_vit" --gemm clblast
 grep -q 'clblast Xgemm' out || skip "CLBlast is not here, or does not work"
 cat >near.py <<'P'
-import json, struct, sys
-
-
-def read(path):
-    with open(path, "rb") as f:
-        head = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
-        body = f.read()
-    return {name: [v[0] for v in struct.iter_unpack("<f", body[slice(*t["data_offsets"])])]
-            for name, t in head.items() if t.get("dtype") == "F32" and name != "time_ms"}
-
-
+import sys, tensors
 # A has what B has, but for weights after a step, which AdamW divides by the gradient's size.
-a, b, found = read(sys.argv[1]), read(sys.argv[2]), 0
-for name in b:
-    if name.startswith("after."):
+a, b, found = tensors.numbers(sys.argv[1]), tensors.numbers(sys.argv[2]), 0
+for name, (_, want) in b.items():
+    if name == "time_ms" or name.startswith("after."):
         continue
-    assert len(a[name]) == len(b[name]), name
-    most, worst = max(map(abs, b[name])), max(abs(x - y) for x, y in zip(a[name], b[name]))
-    # Each on its own: max() may forget a NaN.
-    assert all(abs(x - y) <= 1e-4 * most + 1e-6 for x, y in zip(a[name], b[name])), (name, worst, most)
+    tensors.near(name, a[name][1], want, 1e-4 * max(map(abs, want)) + 1e-6)
     found += 1
 assert found, sys.argv
 P

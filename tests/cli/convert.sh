@@ -34,13 +34,9 @@ for name in hf_aimv2 hf_aimv2_native hf_dinov3 hf_dinov3_gated; do
     cmp "$VT_DATA/models/$name/config.json" same/config.json || fail "$name: config"
     run 0 convert -m "$VT_DATA/models/$name" -o full --to hf
     python3 - "$VT_DATA/models/$name" full <<'P' || fail "$name: other names"
-import json, struct, sys
-
-def names(folder):
-    raw = open(folder + "/model.safetensors", "rb").read()
-    return sorted(set(json.loads(raw[8:8 + struct.unpack("<Q", raw[:8])[0]])) - {"__metadata__"})
-
-assert names(sys.argv[1]) == names(sys.argv[2])
+import sys, tensors
+a, b = (tensors.parts(folder + "/model.safetensors") for folder in sys.argv[1:])
+assert a.keys() == b.keys()
 P
 done
 
@@ -53,30 +49,18 @@ says "converted to Hugging Face's form only"
 
 # One detection token of YOLOS looks like a register, whose position timm has not.
 python3 - "$VT_DATA/models/hf_yolos" <<'P'
-import json, os, struct, sys
+import json, os, sys
+from tensors import parts, save
 
-raw = open(sys.argv[1] + "/model.safetensors", "rb").read()
-n = struct.unpack("<Q", raw[:8])[0]
-head, data = json.loads(raw[8:8 + n]), b""
-for name, t in list(head.items()):
-    if name == "__metadata__" or "mid_position" in name or "pooler" in name:
-        del head[name]
-        continue
-    a, b = t["data_offsets"]
-    part = raw[8 + n + a:8 + n + b]
-    each = len(part) // t["shape"][1] if "token" in name else 0
-    if "detection_tokens" in name:
-        t["shape"][1], part = 1, part[:each]
-    if name.endswith("position_embeddings"):
-        rows = t["shape"][1] - 2
-        part = part[:len(part) // (rows + 2) * rows]
-        t["shape"][1] = rows
-    t["data_offsets"] = [len(data), len(data) + len(part)]
-    data += part
-head = json.dumps(head).encode()
+weights = {}
+for name, (dtype, shape, data) in parts(sys.argv[1] + "/model.safetensors").items():
+    if name in ("embeddings.detection_tokens", "embeddings.position_embeddings"):  # two less of both
+        one, n, width = shape
+        shape, data = [one, n - 2, width], data[:len(data) // n * (n - 2)]
+    if "mid_position" not in name and "pooler" not in name:
+        weights[name] = dtype, shape, data
 os.mkdir("yolos")
-with open("yolos/model.safetensors", "wb") as f:
-    f.write(struct.pack("<Q", len(head)) + head + data)
+save("yolos/model.safetensors", weights)
 config = json.load(open(sys.argv[1] + "/config.json"))
 config.update(num_detection_tokens=1, use_mid_position_embeddings=False)
 json.dump(config, open("yolos/config.json", "w"))

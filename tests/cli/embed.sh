@@ -33,24 +33,15 @@ head -c 2000 clip.safetensors | grep -aq '"features"' || fail "no features"
 # The grid of patch tokens equals the tensor that tests/models compares with
 # timm and Hugging Face, at a size that is neither square nor the trained one.
 cat >grid.py <<'E'
-import array, json, random, shutil, subprocess, sys
+import json, random, shutil, subprocess, sys
+from tensors import near, numbers, parts, save
 vitcl, models = sys.argv[1:]
 HEIGHT, WIDTH = 24, 40
 random.seed(5)
 rgb = bytes(random.randrange(256) for _ in range(HEIGHT * WIDTH * 3))
 open("g.ppm", "wb").write(b"P6 %d %d 255\n" % (WIDTH, HEIGHT) + rgb)
-x = array.array("f", ((v / 255 - 0.5) / 0.5 for c in range(3) for v in rgb[c::3]))
-head = json.dumps({"pixel_values": {"dtype": "F32", "shape": [1, 3, HEIGHT, WIDTH], "data_offsets": [0, 4 * len(x)]}}).encode()
-open("x.safetensors", "wb").write(len(head).to_bytes(8, "little") + head + x.tobytes())
-
-
-def read(path, *names):
-    raw = open(path, "rb").read()
-    n = int.from_bytes(raw[:8], "little")
-    t = json.loads(raw[8:8 + n])
-    name = [k for k in names if k in t][0]
-    a, b = t[name]["data_offsets"]
-    return t[name]["shape"], array.array("f", raw[8 + n + a:8 + n + b])
+x = [(v / 255 - 0.5) / 0.5 for c in range(3) for v in rgb[c::3]]
+save("x.safetensors", {"pixel_values": ("F32", [1, 3, HEIGHT, WIDTH], x)})
 
 
 def flat(v):
@@ -75,25 +66,25 @@ for name, prefix in ("timm_vit_gap_rect", 0), ("hf_dinov2_reg", 3), ("timm_dinov
     take(name)
     size = ["--size", f"{HEIGHT}x{WIDTH}"]
     subprocess.check_call([vitcl, "forward", "-m", name, "-i", "x.safetensors", "-o", "f.safetensors", "--keep", "norm"])
-    (_, tokens, width), want = read("f.safetensors", "norm", "last_hidden_state")
+    kept = numbers("f.safetensors")
+    (_, tokens, width), want = kept.get("norm") or kept["last_hidden_state"]
     assert tokens == prefix + rows * columns, (name, tokens)
     want, most = want[prefix * width:], max(map(abs, want))
     for end in ("safetensors", "npy", "jsonl")[:None if name == "timm_dinov3" else 1]:
         subprocess.check_call([vitcl, "embed", "-m", name, "--tokens", *size, "-o", "g." + end, "g.ppm", "g.ppm"])
-    shape, got = read("g.safetensors", "features")
+    shape, got = numbers("g.safetensors")["features"]
     assert shape == [2, rows, columns, width], (name, shape)
     assert got[:len(want)] == got[len(want):]
-    worst = max(abs(a - b) for a, b in zip(got, want))
-    assert all(abs(a - b) < 1e-5 * most for a, b in zip(got, want)), (name, worst, most)
+    near(name, got[len(want):], want, 1e-5 * most)
 raw = open("g.npy", "rb").read()
 assert b"'shape': (2,%d,%d,%d)" % (rows, columns, width) in raw[:512], raw[:200]
-assert raw[512:] == got.tobytes()
+assert raw[512:] == parts("g.safetensors")["features"][2]
 lines = [json.loads(line)["features"] for line in open("g.jsonl")]
 out = subprocess.check_output([vitcl, "embed", "-m", name, "--features", "patches", *size, "g.ppm"])
 for grid in (*lines, json.loads(out)["features"]):
     assert len(grid) == rows and all(len(row) == columns for row in grid)
     assert all(len(v) == width for row in grid for v in row)
-    assert all(abs(a - b) <= 1e-5 * most for a, b in zip(flat(grid), want))
+    near(name, flat(grid), want, 1e-5 * most)
 E
 python3 grid.py "$VITCL" "$VT_DATA/models" || fail "the grid of patch tokens"
 cp g.ppm h.ppm

@@ -73,12 +73,9 @@ says 'leave --batch out'
 run 0 inspect "${model[@]}" -o seen a.jpg
 run 0 classify "${model[@]}" --explain a.jpg
 cat >check.py <<'P'
-import glob, json, struct
+import glob, tensors
 [path] = glob.glob("seen/**/*rollout.safetensors", recursive=True)
-raw = open(path, "rb").read()
-n = struct.unpack("<Q", raw[:8])[0]
-rows, columns = json.loads(raw[8:8 + n])["rollout"]["shape"]
-v = struct.unpack(f"<{rows * columns}f", raw[8 + n:])
+(rows, columns), v = tensors.numbers(path)["rollout"]
 lines = open("out").read().split("\n")
 end = next(i for i, l in enumerate(lines) if "of the attention" in l)
 names = max(i for i, l in enumerate(lines[:end]) if " % " in l)

@@ -3,28 +3,20 @@
 cat >change.py <<'END'
 # change.py FROM TO NAME AT BITS [AT BITS ...]: a checkpoint in f32 whose tensor
 # NAME has other bits at its AT-th number.
-import json, os, shutil, struct, sys
+import os, shutil, struct, sys
+from tensors import parts, save
 src, dst, name, *pairs = sys.argv[1:]
 shutil.copytree(src, dst, dirs_exist_ok=True)
-raw = open(src + "/model.safetensors", "rb").read()
-n = struct.unpack("<Q", raw[:8])[0]
-head, out, data = json.loads(raw[8:8 + n]), {}, b""
-for key, t in head.items():
-    if key == "__metadata__":
-        continue
-    a, b = t["data_offsets"]
-    words = [w << 16 if t["dtype"] == "BF16" else w for (w,) in struct.iter_unpack(
-        "<H" if t["dtype"] == "BF16" else "<I", raw[8 + n + a:8 + n + b])]
+weights = parts(src + "/model.safetensors")
+for key, (dtype, shape, data) in weights.items():
+    words = [w << 16 if dtype == "BF16" else w for (w,) in struct.iter_unpack(
+        "<H" if dtype == "BF16" else "<I", data)]
     for i in range(0, len(pairs) if key == name else 0, 2):
         words[int(pairs[i])] = int(pairs[i + 1], 16)
-    out[key] = {"dtype": "F32", "shape": t["shape"],
-                "data_offsets": [len(data), len(data) + 4 * len(words)]}
-    data += struct.pack("<%dI" % len(words), *words)
-head = json.dumps(out).encode()
+    weights[key] = "F32", shape, struct.pack("<%dI" % len(words), *words)
 os.chmod(dst, 0o755)
 os.remove(dst + "/model.safetensors")
-with open(dst + "/model.safetensors", "wb") as f:
-    f.write(struct.pack("<Q", len(head)) + head + data)
+save(dst + "/model.safetensors", weights)
 END
 from=$VT_DATA/models/timm_vit_resized
 for grey in 0 127 128; do

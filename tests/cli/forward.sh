@@ -4,10 +4,7 @@ input=$dir/input.safetensors
 run 0 forward -m "$dir" --input "$input" --output out.safetensors
 [ ! -s out ] || fail "it should be silent"
 [ ! -s err ] || fail "it should be silent"
-names() { python3 -c 'import json, struct, sys
-f = open(sys.argv[1], "rb")
-n, = struct.unpack("<Q", f.read(8))
-print(*sorted(k for k in json.loads(f.read(n)) if k[0] != "_"))' "$1"; }
+names() { python3 -c 'import sys, tensors; print(*sorted(tensors.parts(sys.argv[1])))' "$1"; }
 names out.safetensors | grep -q logits || fail "no logits"
 run 0 forward -m "$dir" --input "$input" --output kept.safetensors \
     --keep 'block.*' --keep embed --keep 'attention.*' --batch 1

@@ -9,30 +9,24 @@ echo '{"optimizer": "adamw", "lr": 0.001, "clip_grad_norm": 1.0}' >settings.json
 # Are A and B the same answers? But for weights whose gradient should be 0, which
 # AdamW divides by its size.
 cat >near.py <<'P'
-import json, struct, sys
+import json, sys
+from tensors import near, numbers
 
 
 def read(path):
-    with open(path, "rb") as f:
-        if path.endswith(".json"):
-            return {f"{i} {top['index']}": [top["probability"]]
-                    for i, line in enumerate(f) for top in json.loads(line)["top"]}
-        head = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
-        body = f.read()
-    return {name: [v[0] for v in struct.iter_unpack("<f", body[slice(*t["data_offsets"])])]
-            for name, t in head.items() if name not in ("__metadata__", "time_ms")}
+    if path.endswith(".json"):
+        return {f"{i} {top['index']}": [top["probability"]]
+                for i, line in enumerate(open(path)) for top in json.loads(line)["top"]}
+    return {name: x for name, (_, x) in numbers(path).items() if name != "time_ms"}
 
 
 a, b = read(sys.argv[1]), read(sys.argv[2])
 assert a and a.keys() == b.keys()
 for name in a:
-    most = max(map(abs, a[name]))
-    worst = max(abs(x - y) for x, y in zip(a[name], b[name]))
     if len(sys.argv) > 3:
         assert a[name] == b[name], (name, "other bits")
     elif not name.startswith("after."):
-        # Each on its own: max() may forget a NaN.
-        assert all(abs(x - y) <= 1e-4 * most + 1e-7 for x, y in zip(a[name], b[name])), (name, worst, most)
+        near(name, b[name], a[name], 1e-4 * max(map(abs, a[name])) + 1e-7)
 P
 near() { python3 near.py "$@" || fail "not the same: $*"; }
 classify() { # NAME OPTIONS…

@@ -36,7 +36,8 @@ done
 # check FOLDER LAYERS HEADS HEIGHT WIDTH ROWS COLUMNS [LEFT_OUT...]: the index
 # names files that exist, and numbers have their shapes and ranges.
 cat >check.py <<'END'
-import json, math, os, struct, sys
+import json, math, os, sys
+from tensors import numbers
 folder, (layers, heads, height, width, rows, columns) = sys.argv[1], map(int, sys.argv[2:8])
 index = json.load(open(folder + "/inspect.json", encoding="utf-8"))
 assert [x["figure"] for x in index["left_out"]] == sys.argv[8:], index["left_out"]
@@ -45,14 +46,11 @@ for figure in index["figures"] + index["pictures"][0]["figures"]:
     assert figure["title"] and figure["alt"] and figure["caption"], figure
     for key in "png", "svg", "tensors", "numbers":
         assert os.path.getsize(folder + "/" + figure[key]), figure[key]
-    raw = open(folder + "/" + figure["tensors"], "rb").read()
-    n = struct.unpack("<Q", raw[:8])[0]
-    (name, head), = [x for x in json.loads(raw[8:8 + n]).items() if x[0] != "__metadata__"]
-    values = struct.unpack("<%df" % math.prod(head["shape"]), raw[8 + n:])
+    (name, (shape, values)), = numbers(folder + "/" + figure["tensors"]).items()
     text = json.load(open(folder + "/" + figure["numbers"]))
-    assert text["name"] == name and text["shape"] == head["shape"], text
+    assert text["name"] == name and text["shape"] == shape, text
     assert all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-12) for a, b in zip(values, text["values"], strict=True))
-    shown[name] = head["shape"], values
+    shown[name] = shape, values
 shape, v = shown["rollout"]
 assert shape == [rows, columns], shape
 assert all(x > 0 for x in v) and 0.2 < sum(v) <= 1.000001, sum(v)
@@ -134,15 +132,13 @@ E
 cp -r "$VT_DATA/models/timm_vit" local
 python3 - <<'E'
 # No positions, and no attention: a token is its patch's.
-import json, struct
-path = "local/model.safetensors"
-raw = bytearray(open(path, "rb").read())
-n = struct.unpack("<Q", raw[:8])[0]
-for name, t in json.loads(raw[8:8 + n]).items():
+import json
+from tensors import parts, save
+weights = parts("local/model.safetensors")
+for name, (dtype, shape, data) in weights.items():
     if name == "pos_embed" or ".attn.proj." in name:
-        a, b = t["data_offsets"]
-        raw[8 + n + a:8 + n + b] = bytes(b - a)
-open(path, "wb").write(raw)
+        weights[name] = dtype, shape, bytes(len(data))
+save("local/model.safetensors", weights)
 config = json.load(open("local/config.json"))
 config["pretrained_cfg"]["crop_pct"] = 1.0
 json.dump(config, open("local/config.json", "w"))
@@ -190,24 +186,17 @@ check naflex 2 2 48 48 6 6
 run 0 inspect -m "$VT_DATA/models/hf_naflex" -o hf_naflex
 run 0 inspect -m "$VT_DATA/models/hf_yolos" -o hf_yolos
 python3 - "$VT_DATA/models" <<'E' || fail "positions of NaFlex and YOLOS"
-import json, math, struct, sys
+import json, math, sys
+from tensors import near, numbers
 for model, name, first, shape in (("hf_naflex", "embeddings.position_embedding.weight", 0, [5, 5, 5, 5]),
                                   ("hf_yolos", "embeddings.position_embeddings", 1, [3, 4, 3, 4])):
-    raw = open(f"{sys.argv[1]}/{model}/model.safetensors", "rb").read()
-    n = struct.unpack("<Q", raw[:8])[0]
-    t = json.loads(raw[8:8 + n])[name]
-    width = t["shape"][-1]
-    a, b = t["data_offsets"]
-    raw = raw[8 + n + a:8 + n + b]
-    if t["dtype"] == "BF16": # the upper half of an F32
-        raw = b"".join(b"\0\0" + raw[i:i + 2] for i in range(0, len(raw), 2))
-    v = struct.unpack(f"<{len(raw) // 4}f", raw)
+    (*_, width), v = numbers(f"{sys.argv[1]}/{model}/model.safetensors")[name]
     rows = [v[i * width:(i + 1) * width] for i in range(first, first + math.prod(shape[:2]))]
     dot = lambda a, b: sum(x * y for x, y in zip(a, b))
     want = [dot(a, b) / math.sqrt(dot(a, a) * dot(b, b)) for a in rows for b in rows]
     got = json.load(open(model + "/model/positions.json"))
     assert got["shape"] == shape, got["shape"]
-    assert all(abs(a - b) < 1e-5 for a, b in zip(want, got["values"], strict=True)), model
+    near(model, got["values"], want, 1e-5)
 E
 
 # a long name is cut between characters

@@ -129,33 +129,22 @@ err_has "$name: transformers does not read $key"
 
 # What timm can and vitcl cannot is called by its name.
 python3 - "$VT_DATA/models" <<'P'
-import json, os, shutil, struct, sys
-def read(path):
-    raw = open(path, "rb").read()
-    n = struct.unpack("<Q", raw[:8])[0]
-    head = json.loads(raw[8:8 + n])
-    head.pop("__metadata__", None)
-    return head, raw[8 + n:]
-def write(path, head, data):
-    text = json.dumps(head).encode()
-    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+import json, os, sys
+from tensors import parts, save
 def make(name, model, architecture, change):
     os.mkdir(name)
     c = json.load(open(f"{sys.argv[1]}/{model}/config.json"))
     c["architecture"] = architecture
     json.dump(c, open(name + "/config.json", "w"))
-    head, data = read(f"{sys.argv[1]}/{model}/model.safetensors")
-    write(name + "/model.safetensors", change(head), data)
-rename = lambda old, new: lambda h: {k.replace(old, new): v for k, v in h.items()}
+    save(name + "/model.safetensors", change(parts(f"{sys.argv[1]}/{model}/model.safetensors")))
+rename = lambda old, new: lambda weights: {k.replace(old, new): v for k, v in weights.items()}
 make("parallel", "timm_vit", "vit_small_patch16_18x2_224", rename(".attn.qkv", ".attns.0.attn.qkv"))
 make("scaling", "timm_vit", "vit_base_patch16_xp_224", rename(".attn.qkv", ".in_proj"))
 make("diff", "timm_vit", "vit_base_patch16_224", rename(".attn.proj.bias", ".lambda_q1"))
-make("mobile", "timm_vit", "vit_base_mci_224", lambda h: h)
-def grey(h):
-    t = h["patch_embed.proj.weight"]
-    a, b = t["data_offsets"]
-    t["shape"] = [t["shape"][0] * 3, 1] + t["shape"][2:]
-    return h
+make("mobile", "timm_vit", "vit_base_mci_224", lambda weights: weights)
+def grey(weights):
+    dtype, (n, _, *size), data = weights["patch_embed.proj.weight"]
+    return {**weights, "patch_embed.proj.weight": (dtype, [3 * n, 1, *size], data)}
 make("grey", "timm_vit", "vit_base_patch16_224", grey)
 for model in "timm_vit", "timm_eva02_clip":
     make("lost_" + model, model, {"timm_vit": "vit_base_patch16_224"}.get(model, "eva02_base_patch14_224"),
@@ -190,17 +179,11 @@ err_has 'wrapper/config.json: this timm wrapper of transformers has no pretraine
 
 # No gradient leads through the MLP of relative positions.
 python3 - "$VT_DATA/models/timm_relpos_cls/input.safetensors" <<'P'
-import json, struct, sys
-raw = open(sys.argv[1], "rb").read()
-n = struct.unpack("<Q", raw[:8])[0]
-head, data = json.loads(raw[8:8 + n]), raw[8 + n:]
-t = head["pixel_values"]
-pixels = data[slice(*t["data_offsets"])]
-batch = t["shape"][0]
-t["data_offsets"] = [0, len(pixels)]
-out = {"pixel_values": t, "labels": {"dtype": "I64", "shape": [batch], "data_offsets": [len(pixels), len(pixels) + 8 * batch]}}
-text = json.dumps(out).encode()
-open("batch.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + pixels + bytes(8 * batch))
+import sys
+from tensors import parts, save
+pixels = parts(sys.argv[1])["pixel_values"]
+n = pixels[1][0]
+save("batch.safetensors", {"pixel_values": pixels, "labels": ("I64", [n], [0] * n)})
 P
 echo '{"optimizer": "sgd", "lr": 0.1}' >settings.json
 run 1 step -m "$VT_DATA/models/timm_relpos_cls" -i batch.safetensors --settings settings.json -o step.safetensors

@@ -156,16 +156,10 @@ P
 # training_batch: batch.safetensors, five pictures of 24x24 pixels, for step
 training_batch() {
     python3 - <<'P'
-import json, random, struct
+import random, tensors
 random.seed(1)
-n = 5 * 3 * 24 * 24
-head = {"pixel_values": {"dtype": "F32", "shape": [5, 3, 24, 24], "data_offsets": [0, 4 * n]},
-        "labels": {"dtype": "I64", "shape": [5], "data_offsets": [4 * n, 4 * n + 40]}}
-text = json.dumps(head).encode()
-with open("batch.safetensors", "wb") as f:
-    f.write(struct.pack("<Q", len(text)) + text)
-    f.write(struct.pack(f"<{n}f", *[random.gauss(0, 1) for _ in range(n)]))
-    f.write(struct.pack("<5q", *range(5)))
+pixels = [random.gauss(0, 1) for _ in range(5 * 3 * 24 * 24)]
+tensors.save("batch.safetensors", {"pixel_values": ("F32", [5, 3, 24, 24], pixels), "labels": ("I64", [5], range(5))})
 P
 }
 hub() {

@@ -19,6 +19,7 @@ unset VITCL_MODEL HF_HUB_CACHE
 
 python3 - "$VT_DATA" <<'PYTHON'
 import json, os, shutil, struct, sys, zlib
+from tensors import parts, save
 
 data = sys.argv[1]
 models = data + "/models"
@@ -36,26 +37,6 @@ def read(path):
         return f.read()
 
 
-def safetensors(tensors):  # {name: (dtype, shape, bytes)}
-    head, body = {}, b""
-    for name, (dtype, shape, part) in tensors.items():
-        head[name] = {"dtype": dtype, "shape": shape,
-                      "data_offsets": [len(body), len(body) + len(part)]}
-        body += part
-    text = json.dumps(head).encode()
-    return struct.pack("<Q", len(text)) + text + body
-
-
-def tensors_of(path):
-    raw = read(path)
-    n = struct.unpack("<Q", raw[:8])[0]
-    head = json.loads(raw[8:8 + n])
-    head.pop("__metadata__", None)
-    return {k: (v["dtype"], v["shape"],
-                raw[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]])
-            for k, v in head.items()}
-
-
 def model(name, config=None, weights=None):
     """A copy of models/timm_vit with another config or other weights."""
     old = models + "/timm_vit/"
@@ -63,8 +44,7 @@ def model(name, config=None, weights=None):
     if config:
         settings.update(config)
     write(name + "/config.json", json.dumps(settings))
-    write(name + "/model.safetensors",
-          read(old + "model.safetensors") if weights is None else weights)
+    save(name + "/model.safetensors", weights or parts(old + "model.safetensors"))
 
 
 # Pictures: a good one, and one broken in each format.
@@ -102,27 +82,28 @@ write("papers/notes.txt", "a line of text\n")
 # Models.
 model("vit")
 good = read("vit/model.safetensors")
-weights = tensors_of("vit/model.safetensors")
+weights = parts("vit/model.safetensors")
 model("swin", {"architecture": "swin_tiny_patch4_window7_224"})
-model("cut", weights=good[:-1000])
+model("cut")
+write("cut/model.safetensors", good[:-1000])
 model("patches", {"model_args": {"patch_size": 7, "img_size": 24,
                                  "embed_dim": 16, "depth": 2, "num_heads": 2}})
 broken = dict(weights)
 del broken["norm.weight"]
-model("headless", weights=safetensors(broken))
+model("headless", weights=broken)
 broken = dict(weights)
 dtype, shape, part = broken["head.weight"]
 broken["head.weight"] = (dtype, shape[::-1], part)
-model("transposed", weights=safetensors(broken))
+model("transposed", weights=broken)
 broken = dict(weights)
 dtype, shape, part = broken["head.bias"]
 broken["head.bias"] = (dtype, shape, b"\xff" * len(part))
-model("nan", weights=safetensors(broken))
+model("nan", weights=broken)
 model("comma")
 write("comma/config.json", '{"architecture": "vit_base_patch16_224",}')
 write("configless/model.safetensors", good)
 write("weightless/config.json", read("vit/config.json"))
-write("other.safetensors", safetensors({"x": ("F32", [1], b"\0" * 4)}))
+save("other.safetensors", {"x": ("F32", [1], [0])})
 shutil.copy(models + "/timm_vit/input.safetensors", "input.safetensors")
 os.symlink(models + "/hf_clip", "clip")
 os.symlink(models + "/hybrid_basic", "hybrid")

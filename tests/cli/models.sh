@@ -2,14 +2,10 @@
 good=$VT_DATA/models/timm_vit
 edit() { # a copy whose header a Python expression changed
     rm -rf m && mkdir m && cp "$good"/config.json m/
-    python3 -c 'import json, struct, sys
-f = open(sys.argv[1], "rb").read()
-n, = struct.unpack("<Q", f[:8])
-h = json.loads(f[8:8 + n])
+    python3 -c 'import sys, tensors
+h, data = tensors.read(sys.argv[1])
 exec(sys.argv[2])
-t = json.dumps(h).encode()
-open("m/model.safetensors", "wb").write(struct.pack("<Q", len(t)) + t + f[8 + n:])
-' "$good/model.safetensors" "$1"
+tensors.write("m/model.safetensors", h, data)' "$good/model.safetensors" "$1"
 }
 refuse() {
     run 1 info -m m

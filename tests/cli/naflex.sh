@@ -10,17 +10,13 @@ done
 # of the largest number are allowed.
 compare() {
     python3 - "$@" <<'PYTHON' || fail "$1: other numbers than the library's"
-import json, struct, sys
+import json, struct, sys, tensors
 want = list(json.load(open(sys.argv[1] + "/pictures.json")).values())
 data = open(sys.argv[2], "rb").read()
 head = 10 + struct.unpack("<H", data[8:10])[0]
-n = len(want[0])
 got = struct.unpack(f"<{len(data[head:]) // 4}f", data[head:])
-assert len(got) == n * len(want), (len(got), n, len(want))
 most = max(abs(x) for row in want for x in row)
-worst = max(abs(a - b) for a, b in zip(got, sum(want, []))) / most
-print(sys.argv[1], worst)
-sys.exit(not all(abs(a - b) <= float(sys.argv[3]) * most for a, b in zip(got, sum(want, []))))
+tensors.near(sys.argv[1], got, sum(want, []), float(sys.argv[3]) * most)
 PYTHON
 }
 
@@ -37,12 +33,12 @@ run 0 embed -m "$models/timm_naflex" --batch 1 "${photos[@]}" "${photos[@]}"
 mv out one
 run 0 embed -m "$models/timm_naflex" --batch 7 "${photos[@]}" "${photos[@]}"
 python3 - one out <<'PYTHON' || fail "a batch of several grids differs"
-import json, sys
+import json, sys, tensors
 a, b = ([json.loads(line) for line in open(f)] for f in sys.argv[1:])
 assert len(a) == len(b) == 10
 for x, y in zip(a, b):
     assert x["picture"] == y["picture"]
-    assert all(abs(p - q) < 1e-4 for p, q in zip(x["features"], y["features"]))
+    tensors.near(x["picture"], y["features"], x["features"], 1e-4)
 PYTHON
 # No memory for another plan: one that is kept makes room.
 preload=(env "LD_PRELOAD=$VT_CL_FAIL_LIB" "ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0")

@@ -9,20 +9,12 @@ sed -n 2,41p "$folder.tsv" | cut -f 1 | sed "s|^|$folder/|" >list
 VITCL_DOT=vpmaddubsw "$VITCL" classify -m "$model" --precision int8 --batch 8 \
     --logits got.safetensors - <list >out 2>err || fail "exit status $?"
 python3 - "$folder.logits.safetensors" <<'EOF' || fail "other answers"
-import array
-import json
-import struct
 import sys
+from tensors import numbers
 
 
 def logits(path):
-    with open(path, "rb") as f:
-        (n,) = struct.unpack("<Q", f.read(8))
-        t = json.loads(f.read(n))["logits"]
-        begin, end = t["data_offsets"]
-        f.seek(8 + n + begin)
-        a = array.array("f", f.read(end - begin))
-    rows, columns = t["shape"]
+    (rows, columns), a = numbers(path)["logits"]
     return [a[i * columns:(i + 1) * columns] for i in range(rows)]
 
 

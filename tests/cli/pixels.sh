@@ -55,9 +55,8 @@ processor fast Fast 3
 
 # ---- an index
 about() {
-    python3 -c 'import json, sys
-data = open(sys.argv[1], "rb").read()
-print(json.loads(data[8:8 + int.from_bytes(data[:8], "little")])["__metadata__"]["pixels"])' "$1"
+    python3 -c 'import sys, tensors
+print(tensors.read(sys.argv[1])[0]["__metadata__"]["pixels"])' "$1"
 }
 run 0 embed -m fast -o a.safetensors p
 run 0 embed -m fast --pixels pillow -o b.safetensors p

@@ -1,7 +1,8 @@
 # problem.sh - problem_type of Hugging Face's classifiers: what their numbers
 # mean, in every format and score.
 python3 - "$VT_DATA/models/hf_vit_new_names" <<'P'
-import json, os, shutil, struct, sys
+import json, os, sys
+from tensors import parts, save
 # five classes; and one, whose head is the first row of those
 def model(name, problem, classes=5):
     os.mkdir(name)
@@ -10,20 +11,11 @@ def model(name, problem, classes=5):
     if problem:
         config["problem_type"] = problem
     json.dump(config, open(name + "/config.json", "w"))
-    raw = open(sys.argv[1] + "/model.safetensors", "rb").read()
-    n = struct.unpack("<Q", raw[:8])[0]
-    head, data, out = json.loads(raw[8:8 + n]), raw[8 + n:], b""
-    for key, t in head.items():
-        if key == "__metadata__":
-            continue
-        part = data[slice(*t["data_offsets"])]
+    weights = parts(sys.argv[1] + "/model.safetensors")
+    for key, (dtype, shape, data) in weights.items():
         if key.startswith("classifier."):
-            part = part[:len(part) // 5 * classes]
-            t["shape"][0] = classes
-        t["data_offsets"] = [len(out), len(out) + len(part)]
-        out += part
-    text = json.dumps(head).encode()
-    open(name + "/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + out)
+            weights[key] = dtype, [classes] + shape[1:], data[:len(data) // 5 * classes]
+    save(name + "/model.safetensors", weights)
 model("softmax", None)
 model("single", "single_label_classification")
 model("multi", "multi_label_classification")

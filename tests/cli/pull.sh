@@ -305,23 +305,14 @@ whole
 # ---- shards, and PyTorch's form
 mkdir hub/me/{shards,bin}
 python3 - "$good" hub/me/shards <<'P'
-import json, struct, sys
-raw = open(f"{sys.argv[1]}/model.safetensors", "rb").read()
-n, = struct.unpack("<Q", raw[:8])
-head = json.loads(raw[8:8 + n])
-head.pop("__metadata__", None)
-names = sorted(head)
-where = {}
-for i, part in enumerate((names[::2], names[1::2])):
-    new, body = {}, b""
-    for name in part:
-        a, b = head[name]["data_offsets"]
-        new[name] = dict(head[name], data_offsets=[len(body), len(body) + b - a])
-        body += raw[8 + n + a:8 + n + b]
-        where[name] = f"model-0000{i + 1}-of-00002.safetensors"
-    text = json.dumps(new).encode()
-    open(f"{sys.argv[2]}/model-0000{i + 1}-of-00002.safetensors", "wb").write(
-        struct.pack("<Q", len(text)) + text + body)
+import json, sys
+from tensors import parts, save
+weights, where = parts(f"{sys.argv[1]}/model.safetensors"), {}
+for i in range(2):
+    shard = {name: weights[name] for name in sorted(weights)[i::2]}
+    file = f"model-0000{i + 1}-of-00002.safetensors"
+    save(f"{sys.argv[2]}/{file}", shard)
+    where.update(dict.fromkeys(shard, file))
 json.dump({"metadata": {}, "weight_map": where},
           open(f"{sys.argv[2]}/model.safetensors.index.json", "w"))
 P

@@ -6,20 +6,10 @@ run 0 finetune -m "$start" --data data --batch 10 --epochs 1 --lr 1e-12 -o tuned
 run 0 forward -m tuned -i "$start/input.safetensors" -o out.safetensors \
     --keep embed --keep 'block.*'
 python3 - tuned out.safetensors "$start/expected.safetensors" <<'P' || fail "not timm's form"
-import json, struct, sys
-
-
-def read(path):
-    with open(path, "rb") as f:
-        head = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
-        body = f.read()
-    head.pop("__metadata__", None)
-    return {name: (t["shape"], [v[0] for v in struct.iter_unpack(
-        "<f", body[slice(*t["data_offsets"])])]) for name, t in head.items()}
-
-
-folder, got, want = sys.argv[1], read(sys.argv[2]), read(sys.argv[3])
-model = read(folder + "/model.safetensors")
+import json, sys
+from tensors import near, numbers
+folder, got, want = sys.argv[1], numbers(sys.argv[2]), numbers(sys.argv[3])
+model = numbers(folder + "/model.safetensors")
 with open(folder + "/config.json") as f:
     config = json.load(f)
 # timm's constructor of this name sets no_embed_class: 3 x 3 patches.
@@ -29,6 +19,5 @@ assert config["model_args"]["reg_tokens"] == 2
 assert model["pos_embed"][0] == [1, 9, 16], model["pos_embed"][0]
 for name in "embed", "block.0", "block.1":
     assert got[name][0] == want[name][0]
-    worst = max(abs(a - b) for a, b in zip(got[name][1], want[name][1]))
-    assert all(abs(a - b) < 1e-4 for a, b in zip(got[name][1], want[name][1])), (name, worst)
+    near(name, got[name][1], want[name][1], 1e-4)
 P

@@ -26,23 +26,15 @@ for file in a.safetensors half.safetensors a.npy a.jsonl a.csv; do
 done
 json a.jsonl
 cat >read.py <<'P'
-import csv, json, struct
+import tensors
 def index(name):
-    data = open(name, "rb").read()
-    n, = struct.unpack("<Q", data[:8])
-    head = json.loads(data[8:8 + n])
-    def get(key):
-        t = head[key]
-        a, b = t["data_offsets"]
-        kind = {"F32": "f", "F16": "e", "I64": "q", "U8": "B"}[t["dtype"]]
-        raw = data[8 + n + a:8 + n + b]
-        return t["shape"], struct.unpack("<%d%s" % (len(raw) // struct.calcsize(kind), kind), raw)
-    shape, numbers = get("features")
-    paths = bytes(get("paths")[1]).split(b"\0")[:-1]
-    rows = [numbers[i * shape[1]:(i + 1) * shape[1]] for i in range(shape[0])]
-    stamps = get("stamps")[1]
-    assert get("stamps")[0] == [len(paths), 2] and len(paths) == shape[0]
-    return paths, rows, stamps, head["__metadata__"]
+    stored = tensors.numbers(name)
+    (count, width), flat = stored["features"]
+    paths = bytes(stored["paths"][1]).split(b"\0")[:-1]
+    rows = [flat[i * width:(i + 1) * width] for i in range(count)]
+    shape, stamps = stored["stamps"]
+    assert shape == [len(paths), 2] and len(paths) == count
+    return paths, rows, stamps, tensors.read(name)[0]["__metadata__"]
 def cosine(a, b):
     dot = lambda x, y: sum(i * j for i, j in zip(x, y))
     return dot(a, b) / (dot(a, a) * dot(b, b)) ** 0.5

@@ -2,13 +2,10 @@
 # by name, before anything is written.
 cifar 8
 python3 - <<'P'
-import random, struct
+import random, tensors
 random.seed(1)
-pixels = struct.pack("<6144f", *[random.random() for _ in range(6144)])
-labels = struct.pack("<2q", 3, 7)
-head = (b'{"pixel_values":{"dtype":"F32","shape":[2,3,32,32],"data_offsets":[0,24576]},'
-        b'"labels":{"dtype":"I64","shape":[2],"data_offsets":[24576,24592]}}')
-open("batch.safetensors", "wb").write(struct.pack("<Q", len(head)) + head + pixels + labels)
+pixels = [random.random() for _ in range(6144)]
+tensors.save("batch.safetensors", {"pixel_values": ("F32", [2, 3, 32, 32], pixels), "labels": ("I64", [2], [3, 7])})
 P
 cat >config.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 32,

@@ -22,20 +22,14 @@ export VT_DATA
 run 0 embed -m "$model" -o index.safetensors p
 run 0 embed -m "$model" --text "$model/held_out.txt" -o texts.safetensors
 python3 - <<'P' || fail "other vectors"
-import json, os, struct
-def tensor(path, name):
-    data = open(path, "rb").read()
-    size = int.from_bytes(data[:8], "little")
-    t = json.loads(data[8:8 + size])[name]
-    a, b = (8 + size + x for x in t["data_offsets"])
-    return t["shape"], struct.unpack(f"<{(b - a) // 4}f", data[a:b])
+import os
+from tensors import near, numbers
+expected = numbers(os.environ["VT_DATA"] + "/words/shapes/expected.safetensors")
 for ours, theirs in (("index", "pictures"), ("texts", "texts")):
-    shape, x = tensor(ours + ".safetensors", "features")
-    want, y = tensor(os.environ["VT_DATA"] + "/words/shapes/expected.safetensors", theirs)
+    shape, x = numbers(ours + ".safetensors")["features"]
+    want, y = expected[theirs]
     assert shape == want and len(x) == 48 * 32, (shape, want)
-    far = max(abs(a - b) for a, b in zip(x, y))
-    print(f"{theirs}: {far:.2g}")
-    assert all(abs(a - b) <= 1e-4 for a, b in zip(x, y)), far
+    near(theirs, x, y, 1e-4)
 P
 
 # ---- each text finds its picture, and each picture is given its text

@@ -95,19 +95,17 @@ mkdir bias
 apart() { # NAMES: of five classes
     for class in $(seq 0 4); do
         python3 - "$VT_DATA/models/timm_vit" "$class" "$1" <<'P'
-import json, struct, sys
+import json, sys
+from tensors import parts, save
 c = json.load(open(sys.argv[1] + "/config.json"))
 c["label_names"] = sys.argv[3].split("|")
 assert len(c["label_names"]) == c["num_classes"]
 c.pop("label_descriptions", None)
 c["pretrained_cfg"].pop("label_names", None)
 json.dump(c, open("bias/config.json", "w"))
-data = bytearray(open(sys.argv[1] + "/model.safetensors", "rb").read())
-size = struct.unpack("<Q", data[:8])[0]
-bias = json.loads(data[8:8 + size])["head.bias"]
-assert bias["dtype"] == "BF16", bias
-struct.pack_into("<H", data, 8 + size + bias["data_offsets"][0] + 2 * int(sys.argv[2]), 0x461C)  # 1e4
-open("bias/model.safetensors", "wb").write(data)
+weights = parts(sys.argv[1] + "/model.safetensors")
+weights["head.bias"] = "F32", [5], [1e4 * (i == int(sys.argv[2])) for i in range(5)]
+save("bias/model.safetensors", weights)
 P
         run 0 classify -m bias -k 1 --copy-to "apart/$1" in/a.jpg
     done

@@ -33,14 +33,8 @@ grep -q '^fine-tuned	100	.*	0.9915$' named/results.tsv || fail 'the paper is not
 grep -q 'Not decided' named/verdict.txt || fail "another verdict: $(cat named/verdict.txt)"
 grep -q 'least squares' named/report.html || fail 'the page lacks the table'
 cat >same.py <<'P'
-import json, sys
-def tensors(path):
-    f = open(path, "rb")
-    n = int.from_bytes(f.read(8), "little")
-    head = json.loads(f.read(n))
-    data = f.read()
-    return {k: data[slice(*v["data_offsets"])] for k, v in head.items() if k != "__metadata__"}
-before, after = (tensors(p) for p in sys.argv[1:])
+import sys, tensors
+before, after = map(tensors.parts, sys.argv[1:])
 print(*sorted(k for k in before if before[k] != after.get(k)))
 P
 # of two frozen models the heads alone differ

@@ -11,19 +11,14 @@ for name in [f"a/{i}.ppm" for i in range(9)] + ["a/deep/9.ppm"] + [f"b/{i}.ppm" 
 P
 find a b -type f -exec touch -d '2 days ago' '{}' +
 cat >read.py <<'P'
-import json, os, struct
+import os, struct, tensors
 def index(name):
-    data = open(name, "rb").read()
-    n, = struct.unpack("<Q", data[:8])
-    head = json.loads(data[8:8 + n])
-    def raw(key):
-        a, b = head[key]["data_offsets"]
-        return data[8 + n + a:8 + n + b]
-    paths = [os.fsdecode(p) for p in raw("paths").split(b"\0")[:-1]]
-    width = head["features"]["shape"][1]
-    rows = [raw("features")[4 * width * i:4 * width * (i + 1)] for i in range(len(paths))]
-    stamps = struct.iter_unpack("<2q", raw("stamps"))
-    return dict(zip(paths, zip(rows, stamps))), paths, head["__metadata__"]
+    stored = tensors.parts(name)
+    paths = [os.fsdecode(p) for p in stored["paths"][2].split(b"\0")[:-1]]
+    _, (_, width), data = stored["features"]
+    rows = [data[4 * width * i:4 * width * (i + 1)] for i in range(len(paths))]
+    stamps = struct.iter_unpack("<2q", stored["stamps"][2])
+    return dict(zip(paths, zip(rows, stamps))), paths, tensors.read(name)[0]["__metadata__"]
 P
 is() { # NAME PATH…: the paths of the rows are these
     python3 - "$@" <<'P' || fail "not the rows"
@@ -214,27 +209,15 @@ is old.safetensors a/{0,1}.ppm b/{0..2}.ppm a/2.ppm
 
 # ---- an index that is not what it says: rows of another width, another word
 cat >make.py <<'P'
-import json, struct, sys
-data = open("i.safetensors", "rb").read()
-n, = struct.unpack("<Q", data[:8])
-head = json.loads(data[8:8 + n])
-def raw(key):
-    a, b = head[key]["data_offsets"]
-    return data[8 + n + a:8 + n + b]
-about = {k: v for k, v in head["__metadata__"].items() if k != "block"}
+import json, sys
+from tensors import parts, read, save
+about = {k: v for k, v in read("i.safetensors")[0]["__metadata__"].items() if k != "block"}
 about.update(json.loads(sys.argv[2]))
-rows, width = head["features"]["shape"]
-less = int(sys.argv[1])
-features = b"".join(raw("features")[4 * width * i:4 * (width * i + less)] for i in range(rows))
-parts = {"features": ("F32", [rows, less], features), "stamps": ("I64", [rows, 2], raw("stamps")),
-         "paths": ("U8", [len(raw("paths"))], raw("paths"))}
-made, at = {"__metadata__": about}, 0
-for key, (dtype, shape, part) in parts.items():
-    made[key] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(part)]}
-    at += len(part)
-text = json.dumps(made).encode()
-text += b" " * (-len(text) % 8)
-open("made.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + b"".join(p[2] for p in parts.values()))
+stored, less = parts("i.safetensors"), int(sys.argv[1])
+dtype, (rows, width), data = stored["features"]
+features = b"".join(data[4 * width * i:4 * (width * i + less)] for i in range(rows))
+save("made.safetensors", {"features": (dtype, [rows, less], features), "stamps": stored["stamps"],
+                          "paths": stored["paths"]}, about)
 P
 run 0 embed $small -o i.safetensors a b
 python3 make.py 192 '{}'

@@ -186,15 +186,11 @@ sweep forward '.*' 0 forward -m "$model" -i "$model/input.safetensors" \
 
 # A step's file also contains times.
 python3 - "$model/input.safetensors" <<'P'
-import json, struct, sys
-data = open(sys.argv[1], "rb").read()
-at = 8 + struct.unpack("<Q", data[:8])[0]
-head = json.loads(data[8:at])
-n, end = head["pixel_values"]["shape"][0], len(data) - at
-head["labels"] = {"dtype": "I64", "shape": [n], "data_offsets": [end, end + 8 * n]}
-text = json.dumps(head).encode()
-open("batch.safetensors", "wb").write(struct.pack("<Q", len(text)) + text +
-    data[at:] + struct.pack("<%dq" % n, *[i % 3 for i in range(n)]))
+import json, sys
+from tensors import parts, save
+batch = parts(sys.argv[1])
+n = batch["pixel_values"][1][0]
+save("batch.safetensors", {**batch, "labels": ("I64", [n], [i % 3 for i in range(n)])})
 json.dump({"optimizer": "adamw", "lr": 0.01}, open("settings.json", "w"))
 P
 untimed() {

@@ -4,8 +4,11 @@
 # What the case prints is compared with CASE.out and CASE.err, and its exit
 # status with CASE.code, where those files exist; without CASE.code it must be
 # 0. A case that cannot run here exits with 77 and says why: it is skipped.
+# Its Python finds tensors.py, and leaves no compiled module beside it.
 set -u
 case=$(cd "$(dirname "$1")" && pwd)/$(basename "$1" .sh)
+support=$(cd "$(dirname "$0")" && pwd)
+export PYTHONPATH=$support${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/work" "$dir/tmp"
