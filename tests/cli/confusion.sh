@@ -82,12 +82,12 @@ out_has '"confused":\[\]'
 out_has '"class":"cat","pictures":0,"right":0,"precision":0,"recall":0,"f1":0,'
 
 # to a terminal: the matrix if it fits, else pairs; no line is wider
-python3 - "$VITCL" <<'P'
-import fcntl, os, pty, struct, subprocess, sys, termios
-def shown(columns):
+python3 - "$VITCL" "$VT_DATA/../../models/cifar10" <<'P'
+import fcntl, json, os, pty, struct, subprocess, sys, termios, unicodedata
+def shown(columns, model="builtin:cifar10"):
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    p = subprocess.Popen([sys.argv[1], "eval", "-m", "builtin:cifar10", "--data", "data",
+    p = subprocess.Popen([sys.argv[1], "eval", "-m", model, "--data", "data",
                           "--classes"], stdout=slave, stderr=subprocess.DEVNULL)
     os.close(slave)
     text = b""
@@ -107,6 +107,23 @@ assert "confused" in shown(34) and "columns: answer" not in shown(34)
 for text, columns in ((wide, 120), (narrow, 52)):
     assert all(len(line) <= columns for line in text.split("\n")), text
     assert "\nairplane  " in text and "precision  recall" in text and "\t" not in text.split("\n\n")[1]
+
+# names of two columns a character, and of a letter with an accent of its own
+config = json.load(open(sys.argv[2] + "/config.json"))
+label = dict(zip(("cat", "dog", "frog"), ("\u732b", "\u72ac" * 20, "cafe\u0301")))
+for name, other in label.items():
+    os.rename("data/" + name, "data/" + other)
+config["label_names"] = [label.get(name, name) for name in config["label_names"]]
+os.mkdir("wide")
+json.dump(config, open("wide/config.json", "w"))
+os.symlink(sys.argv[2] + "/model.safetensors", "wide/model.safetensors")
+for part in shown(120, "wide").split("\n\n")[1:3]:
+    lines = part.rstrip("\n").split("\n")[-6:]
+    columns = [sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line
+                   if not unicodedata.combining(c)) for line in lines]
+    assert len(set(columns)) == 1, (columns, part)
+for name, other in label.items():
+    os.rename("data/" + other, "data/" + name)
 P
 
 # files: endings, refusals before the work, names that are not UTF-8

@@ -37,25 +37,6 @@ static colours colours_of_terminal(void)
 
 /* ---- bars ---- */
 
-/* How many of a name's first bytes fit into so many columns; *used: of them. A
- * byte that cannot be shown is printed as \ooo. */
-static size_t fitting(const char *name, size_t bytes, int columns, int *used)
-{
-    size_t at = 0;
-
-    *used = 0;
-    while (at < bytes) {
-        const size_t n = text_length(name + at);
-        const int wide = n ? character_columns(name + at) : 4;
-
-        if (*used + wide > columns)
-            break;
-        *used += wide;
-        at += n ? n : 1;
-    }
-    return at;
-}
-
 /* Eighths of a column. */
 static void put_bar(double share, int columns, colours how)
 {

@@ -3,16 +3,33 @@
  */
 #include "terminal.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
+size_t fitting(const char *s, size_t size, int columns, int *used)
+{
+    size_t at = 0;
+
+    *used = 0;
+    while (at < size) {
+        const size_t n = text_length(s + at);
+        const int wide = n ? character_columns(s + at) : s[at] == '\n' ? 1 : 4;
+
+        if (*used + wide > columns)
+            break;
+        *used += wide;
+        at += n ? n : 1;
+    }
+    return at;
+}
+
 int width_of(const char *s, size_t size)
 {
-    int n = 0;
+    int used;
 
-    for (size_t i = 0; i < size; i++)
-        n += ((unsigned char)s[i] & 0xC0) != 0x80;
-    return n;
+    fitting(s, size, INT_MAX, &used);
+    return used;
 }
 
 /* The word at s, and those behind it that no line may begin with: at its

@@ -31,23 +31,14 @@ static void put_line(const char *s, size_t size)
     }
 }
 
-/* Of a word as it is put on a terminal. */
-static int columns_shown(const char *s, size_t size)
+/* A word is so much wider than its width_of(). */
+static int newlines(const char *s, size_t size)
 {
-    int columns = 0;
+    int n = 0;
 
-    for (size_t at = 0, n; at < size; at += n) {
-        const size_t known = vt_utf8_character(s + at);
-
-        n = known ? known : 1;
-        if (s[at] == '\n')
-            columns += 2;
-        else
-            columns += vt_utf8_steers(s + at, known)
-                           ? 4 * (int)n
-                           : character_columns(s + at);
-    }
-    return columns;
+    for (size_t i = 0; i < size; i++)
+        n += s[i] == '\n';
+    return n;
 }
 
 /* One line, whose first `at` columns are written; on a terminal, several that
@@ -62,7 +53,7 @@ static void put_words(const char *text, int at)
         int wide;
 
         n = strcspn(s, " ");
-        wide = columns_shown(s, n) + (at > 0);
+        wide = width_of(s, n) + newlines(s, n) + (at > 0);
         if (at > 0 && wide > columns - at) {
             fprintf(stderr, "\n%*s", INDENT, "");
             at = INDENT - 1;

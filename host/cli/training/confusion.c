@@ -175,38 +175,29 @@ static pair *make_pairs(size_t *n, const confusion *c)
 
 /* ---- to a terminal ---- */
 
-/* Characters of UTF-8; a column each, as most are. */
-static size_t characters(const char *s)
-{
-    return (size_t)width_of(s, strlen(s));
-}
-
-/* The first `most` characters, and spaces up to `wide`. */
+/* What fits into `most` columns, and spaces up to `wide`. */
 static void put_name(const char *s, size_t most, size_t wide, bool right)
 {
-    const size_t n = characters(s) < most ? characters(s) : most;
-    size_t bytes = 0, seen = 0;
+    int used;
+    const size_t bytes = fitting(s, strlen(s), (int)most, &used);
+    const int space = (int)wide - used;
 
-    while (s[bytes]) {
-        seen += ((unsigned char)s[bytes] & 0xC0) != 0x80;
-        if (seen > n)
-            break;
-        bytes++;
-    }
     if (right)
-        printf("%*s", (int)(wide - n), "");
+        printf("%*s", space, "");
     put_text(s, bytes);
     if (!right)
-        printf("%*s", (int)(wide - n), "");
+        printf("%*s", space, "");
 }
 
 static size_t widest(const confusion *c, size_t n)
 {
     size_t most = 5; /* "class", "macro" */
 
-    for (size_t i = 0; i < n; i++)
-        if (characters(c->name[i]) > most)
-            most = characters(c->name[i]);
+    for (size_t i = 0; i < n; i++) {
+        const size_t w = (size_t)width_of(c->name[i], strlen(c->name[i]));
+
+        most = w > most ? w : most;
+    }
     return most < NAME_MOST ? most : NAME_MOST;
 }
 
