@@ -42,16 +42,16 @@
  *
  * Errors     A function that can fail returns a vitcl_status: 0 is success,
  *            errors are negative. vitcl_last_error() has the message. An
- *            argument that is NULL, or out of range, is VITCL_EINVAL where
- *            nothing else is said.
- * Outputs    are the first parameters. They are written only on success, where
- *            nothing else is said.
+ *            argument that is NULL, or out of range, is VITCL_EINVAL unless
+ *            stated otherwise.
+ * Outputs    are the first parameters. They are written only on success, unless
+ *            stated otherwise.
  * Ownership  What a function gives through `out` is the caller's, who frees it
- *            by the _free() of its type, which accepts NULL. Handles may be
+ *            with the _free() of its type, which accepts NULL. Handles may be
  *            freed in any order. A pointer that is returned belongs to the
- *            handle that was passed, and is valid as long as it. The library
- *            keeps callbacks with their contexts, and no other pointer that it
- *            is given, where nothing else is said.
+ *            handle that was passed, and is valid as long as that handle. The
+ *            library keeps callbacks with their contexts, and no other pointer
+ *            that it is given, unless stated otherwise.
  * Threads    Threads may share devices and models. A session, a loader or a
  *            vitcl_rows takes one call at a time: a second one, from another
  *            thread or from a callback, changes nothing and returns
@@ -81,8 +81,8 @@
  *            ("Trials" at the end), and reads the environment variables that
  *            are listed there.
  *
- * Pixels are 8-bit RGB, rows from the top, without gaps between rows, where no
- * other layout is named. Texts are UTF-8 and end in NUL.
+ * Pixels are 8-bit RGB, rows from the top, without gaps between rows, unless
+ * another layout is named. Texts are UTF-8 and end in NUL.
  */
 #ifndef VITCL_H
 #define VITCL_H
@@ -167,8 +167,8 @@ typedef struct {
     uint32_t timed;    /* products timed since then (vitcl_tune.h) */
 } vitcl_device_info;
 
-/* Describes device `index`, from 0. VITCL_ENODEVICE: there is none; the last
- * was before it. */
+/* Describes device `index`, from 0. VITCL_ENODEVICE: there is no such device;
+ * the last one has a smaller index. */
 VITCL_STATUS vitcl_device_list(vitcl_device_info *out, uint32_t index);
 /* Opens a device. select: "0:1", part of a name, "cpu", "gpu" or "any". NULL:
  * what the environment variable VITCL_DEVICE selects; without it, the first
@@ -178,8 +178,8 @@ VITCL_STATUS vitcl_device_open(vitcl_device **out, const char *select);
 VITCL_STATUS vitcl_device_describe(vitcl_device_info *out,
                                    const vitcl_device *device);
 /* Measures the device's peak speed: *gflops is multiplications plus additions
- * in registers, in 1e9 a second. Takes some tenths of a second. It computes by
- * dot-product instructions or matrix units if the device uses them in this
+ * in registers, in 1e9 a second. Takes some tenths of a second. It computes
+ * with dot-product instructions or matrix units if the device uses them in this
  * precision, which may start a trial; else in f16 for VITCL_F16 if the device
  * has that, and in f32 otherwise. */
 VITCL_STATUS vitcl_device_peak(double *gflops, vitcl_device *device,
@@ -191,11 +191,11 @@ VITCL_STATUS vitcl_device_peak(double *gflops, vitcl_device *device,
  * the last; from threads that compile, but one call at a time. It must not call
  * the library. */
 typedef void (*vitcl_compiling)(void *context, uint32_t done, uint32_t total);
-/* Sets that callback; NULL: nobody watches. Call it before the device is used
- * otherwise. */
+/* Sets this callback; NULL: none. Call it before the device is used in any
+ * other way. */
 VITCL_STATUS vitcl_device_watch(vitcl_device *device, vitcl_compiling compiling,
                                 void *context);
-/* Writes the kernels that this device's sessions and trainings have used so
+/* Writes the kernels that this device's sessions and training runs have used so
  * far: sources as KERNEL-N.cl, the compiler's options as KERNEL-N.options, N
  * from 1. The folder is made if need be. Files of these names are replaced. */
 VITCL_STATUS vitcl_device_save_kernels(vitcl_device *device,
@@ -268,16 +268,16 @@ VITCL_STATUS vitcl_model_describe(vitcl_model_info *out,
 /* What a classifier's logits mean: problem_type of Hugging Face. A model of one
  * class has VITCL_ANY_CLASSES, unless it is a regression. */
 typedef enum {
-    VITCL_ONE_CLASS,   /* one class a picture; softmax */
-    VITCL_ANY_CLASSES, /* any number of classes a picture; sigmoid of each */
+    VITCL_ONE_CLASS,   /* one class per picture; softmax */
+    VITCL_ANY_CLASSES, /* any number of classes per picture; sigmoid of each */
     VITCL_NUMBERS      /* regression: no probability, the logit is the answer */
 } vitcl_answer;
 vitcl_answer vitcl_model_answer(const vitcl_model *model);
-/* What a training found with held-out pictures. Logits divided by the
- * temperature have honest probabilities: vitcl_classify() does that, and
+/* What training found with held-out pictures. Logits divided by the temperature
+ * give calibrated probabilities: vitcl_classify() does that, and
  * vitcl_class_choose() does not. Answers with a probability below the threshold
- * should not be relied on. A model that has neither, as published ones: 1 and
- * 0. */
+ * should not be relied on. A model that has neither, such as a published one: 1
+ * and 0. */
 float vitcl_model_temperature(const vitcl_model *model);
 float vitcl_model_threshold(const vitcl_model *model);
 /* Whose resize the model's pictures get, bit for bit: "pillow", or
@@ -354,15 +354,15 @@ typedef struct {
  * The programs are searched for at VITCL_DECODE and VITCL_DECODE_ALL (paths),
  * next to the running program or library, in ../libexec and ../../libexec from
  * there, and where they were installed; in a set-user-id program only at the
- * last.
+ * last of these.
  * Limits: VITCL_DECODE_MEMORY (MiB for all decoders together; a quarter of the
- * machine's memory), VITCL_DECODE_SECONDS (processor time a picture; 30) and
- * VITCL_DECODE_PIXELS (millions a picture; 179). */
+ * machine's memory), VITCL_DECODE_SECONDS (processor time per picture; 30) and
+ * VITCL_DECODE_PIXELS (millions per picture; 179). */
 VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
 VITCL_STATUS vitcl_image_decode(vitcl_image *out, const void *bytes,
                                 size_t size, const char *name);
-/* NULL, or a warning of one line about what this process has decoded: without
- * the filter of system calls; by a decoder whose pixels are not quite Pillow's;
+/* NULL, or a one-line warning about what this process has decoded: without the
+ * filter of system calls; with a decoder whose pixels are not quite Pillow's;
  * or grey of more than 8 bits that became white. Valid until the thread's next
  * call. */
 const char *vitcl_image_note(void);
@@ -373,7 +373,7 @@ typedef enum { /* order of a pixel's bytes in memory; X: ignored */
                VITCL_BGRX,
                VITCL_GREY
 } vitcl_layout;
-/* Makes a picture of decoded pixels, which are copied. stride_bytes: from the
+/* Makes a picture from decoded pixels, which are copied. stride_bytes: from the
  * start of one row to the next, at least a row's size; 0: exactly that. */
 VITCL_STATUS vitcl_image_new(vitcl_image *out, const void *pixels,
                              uint32_t width, uint32_t height,
@@ -382,7 +382,7 @@ VITCL_STATUS vitcl_image_new(vitcl_image *out, const void *pixels,
  * session's height x width. */
 VITCL_STATUS vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
                                  const vitcl_image *image);
-/* Frees the pixels, and not the struct. */
+/* Frees the pixels, but not the struct. */
 void vitcl_image_free(vitcl_image *image);
 
 /* ---- sessions --------------------------------------------------------- */
@@ -407,9 +407,9 @@ typedef struct {
     vitcl_precision precision;
     const char *const *keep; /* NULL-ended patterns of tensors to keep */
     int profile;             /* time each step (slower) */
-    int once; /* for one run: if a CPU supports it, weights are read and packed
-                 during each multiplication and not kept. Same results, each run
-                 slightly slower */
+    int once; /* meant for one run: if a CPU supports it, weights are read and
+                 packed during each multiplication and not kept. Same results,
+                 each run slightly slower */
     /* NULL, or called during vitcl_session_new() (total: steps of preparation)
      * and after each batch of vitcl_classify() and vitcl_embed() (total:
      * pictures). */
@@ -425,15 +425,16 @@ typedef struct {
                       model without classes, or that cannot be trained */
     int reserved;  /* 0 */
     int any_batch; /* a picture's answer has the same bits in sessions of any
-                      batch. Without it not in f16 and bf16 on NVIDIA's sm_90,
-                      where large batches are multiplied by other instructions,
-                      which are faster; everywhere else it changes nothing */
+                      batch. Without it that does not hold in f16 and bf16 on
+                      NVIDIA's sm_90, where other, faster instructions multiply
+                      large batches; everywhere else it changes nothing */
 } vitcl_session_options;
 
 /* Plans a model for batches of pictures of one size, and allocates all device
  * memory, once. The first session of a kind on a device compiles kernels, which
- * can take minutes (vitcl_device_watch()); another batch needs no others.
- * VITCL_ENOMEM: it does not fit; the message gives a batch that would. */
+ * can take minutes (vitcl_device_watch()); another batch size needs no other
+ * kernels. VITCL_ENOMEM: it does not fit; the message gives a batch that
+ * would. */
 VITCL_STATUS vitcl_session_new(vitcl_session **out, vitcl_model *model,
                                const vitcl_session_options *options);
 void vitcl_session_free(vitcl_session *session);
@@ -447,8 +448,9 @@ uint32_t vitcl_session_batch(const vitcl_session *session);
 uint32_t vitcl_session_classes(const vitcl_session *session);
 uint32_t vitcl_session_features(const vitcl_session *session);
 /* The size of prepared pictures, in pixels; either may be NULL. With NaFlex and
- * no size chosen, each has its own: then these are of a buffer that holds any,
- * as vitcl_image_prepare() and vitcl_loader_next() fill it. */
+ * no size chosen, each picture has its own; then this is the size of a buffer
+ * that holds any of them, as vitcl_image_prepare() and vitcl_loader_next() fill
+ * it. */
 void vitcl_session_size(uint32_t *height, uint32_t *width,
                         const vitcl_session *session);
 
@@ -470,9 +472,9 @@ VITCL_STATUS vitcl_classify(vitcl_class *top, uint32_t k,
 VITCL_STATUS vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n);
 /* Whether a prepared picture is of the kind that the model was trained with: 0
- * if it is, or the model does not know; 1 if it has finer detail, -1 if less.
- * Answers to pictures of another kind should not be relied on, whatever their
- * probability. rgb: [height, width, 3]. */
+ * if it is, or if the model does not know; 1 if it has finer detail, -1 if
+ * less. Answers to pictures of another kind should not be relied on, whatever
+ * their probability. rgb: [height, width, 3]. */
 int vitcl_session_detail(const vitcl_session *session, const uint8_t *rgb);
 
 /* ---- runs of prepared pictures ---------------------------------------- */
@@ -596,12 +598,12 @@ uint32_t vitcl_loader_pending(const vitcl_loader *loader);
 VITCL_STATUS vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader);
 /* Size in bytes and time of change (ns since 1970) of the file that
  * vitcl_loader_next() has just returned, as they were when it was opened: its
- * path may name another file since. VITCL_EINVAL: it was not read from a
+ * path may name another file by now. VITCL_EINVAL: it was not read from a
  * file. */
 VITCL_STATUS vitcl_loader_stamp(int64_t *size, int64_t *changed_ns,
                                 const vitcl_loader *loader);
-/* The thumbnail of the picture that vitcl_loader_next() has just returned; to
- * be freed by vitcl_image_free(). */
+/* The thumbnail of the picture that vitcl_loader_next() has just returned; free
+ * it with vitcl_image_free(). */
 VITCL_STATUS vitcl_loader_thumbnail(vitcl_image *out,
                                     const vitcl_loader *loader);
 void vitcl_loader_free(vitcl_loader *loader);
@@ -642,10 +644,10 @@ VITCL_STATUS vitcl_tensors_write(const char *path, const vitcl_shape *shapes,
  * time; their number need not be known. The file appears at _finish(),
  * complete, or never. If the path ends in .npy the format is NumPy's, else
  * safetensors. After _finish() or an error there is nothing left to do but
- * _free(), or after an error _keep(): the others return VITCL_EINVAL.
+ * _free(), or after an error _keep(): the other calls return VITCL_EINVAL.
  *
- * _keep() is called instead of _finish(), or after its error or that of _add(),
- * as on a full disk: the whole rows so far get the first of the names
+ * _keep() is called instead of _finish(), or after an error of _finish() or
+ * _add(), as on a full disk: the whole rows so far get the first of the names
  * x.partial.npy, x.partial2.npy .. that no file has, for a path x.npy. It
  * writes the name to name[size] and their number to *count. 0: no file. */
 typedef struct vitcl_rows vitcl_rows;
@@ -701,7 +703,7 @@ void vitcl_log_set(vitcl_log log, void *context);
  *            VITCL_TRY.
  *            It is started without fork(). It inherits the environment, since
  *            its driver must be the same, but no descriptors. Its standard
- *            streams are /dev/null, signals are at their defaults, it leaves
+ *            streams are /dev/null, signals are at their defaults, it dumps
  *            no core, and it ends with the host. The host receives SIGCHLD,
  *            and its waitpid(-1) may return this child; a host that ignores
  *            SIGCHLD or reaps the child does no harm. A form that passed is
@@ -738,7 +740,7 @@ void vitcl_log_set(vitcl_log log, void *context);
  *              VITCL_DECODE, VITCL_DECODE_*   see vitcl_image_decode()
  *              VITCL_TRY, VITCL_TRY_SECONDS   see Trials
  *              OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE, PMI_RANK, PMI_SIZE
- *                                  by mpirun, for trainings that ranks share
+ *                                  set by mpirun, for training that ranks share
  *              VITCL_OPENMPI, VITCL_MPICH
  *                                  their modules, searched for as vitcl-decode
  *              OCL_ICD_VENDORS     to explain why there is no device

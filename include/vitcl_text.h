@@ -2,7 +2,7 @@
  * vitcl_text.h - texts beside pictures: the text towers of CLIP, OpenCLIP,
  * SigLIP and SigLIP 2.
  *
- * A text's vector is compared with the vectors that vitcl_embed() computes by
+ * A text's vector is compared with the vectors that vitcl_embed() computes with
  * the picture tower of the same checkpoint.
  *
  * The contract of vitcl.h applies. A vitcl_text takes one call at a time, as a
@@ -22,7 +22,7 @@ typedef struct {
     uint32_t batch;   /* texts a run; 0: 1 */
     const char *gemm; /* as in vitcl_session_options */
     vitcl_precision precision;
-    int lower_case; /* texts become lower case first, as SigLIP 2 was trained;
+    int lower_case; /* texts become lower case first, as in SigLIP 2's training;
                        otherwise only if the checkpoint's tokenizer does it */
     int any_batch;  /* as in vitcl_session_options */
 } vitcl_text_options;
@@ -30,8 +30,8 @@ typedef struct {
 /* Loads the text tower of the checkpoint at `path` with its tokenizer, and
  * plans it; path: as for vitcl_model_load(). Only the text tower's tensors are
  * read. VITCL_EUNSUPPORTED: the checkpoint has no text tower, or one of an
- * unsupported kind. A tokenizer that is missing or unsupported is an error
- * where a text is given; tokens need none. */
+ * unsupported kind. A tokenizer that is missing or unsupported is an error only
+ * when a text is given; tokens need none. */
 VITCL_STATUS vitcl_text_new(vitcl_text **out, vitcl_device *device,
                             const char *path,
                             const vitcl_text_options *options);
@@ -41,7 +41,7 @@ typedef struct {
     size_t size;
     char family[32]; /* "clip", "siglip" */
     uint32_t layers, width, heads, mlp;
-    uint32_t features;   /* numbers of a vector: the picture tower's */
+    uint32_t features;   /* numbers of a vector, as of the picture tower */
     uint32_t context;    /* tokens of a text; longer ones are cut */
     uint32_t vocabulary; /* kinds of tokens */
     uint64_t parameters;
@@ -52,8 +52,8 @@ typedef struct {
     vitcl_answer answer;
 } vitcl_text_info;
 VITCL_STATUS vitcl_text_describe(vitcl_text_info *out, const vitcl_text *text);
-/* As vitcl_model_identity(), of all weights of the checkpoint, also those of a
- * picture tower beside it, and of the tokenizer. */
+/* Like vitcl_model_identity(), for all weights of the checkpoint, including
+ * those of a picture tower beside it, and for the tokenizer. */
 VITCL_STATUS vitcl_text_identity(char text_id[65], const vitcl_text *text);
 
 /* The tokens of a text: ids[context], padded as the model does. *count: tokens
@@ -69,10 +69,10 @@ VITCL_STATUS vitcl_text_embed(float *out, vitcl_text *text,
 VITCL_STATUS vitcl_text_embed_tokens(float *out, vitcl_text *text,
                                      const int32_t *ids, uint32_t n);
 /* Computes a vector of length 1 for each of n labels: the direction of the mean
- * of the unit vectors of all prompts with this label, as OpenCLIP has it. In a
- * prompt "{}" stands for the label; it must have one. prompts, ended by NULL:
- * NULL or empty: the label itself.
- * out[n * features]. progress: labels done; or NULL. */
+ * of the unit vectors of all prompts with this label, as OpenCLIP computes it.
+ * In a prompt "{}" stands for the label; it must have one. prompts: ended by
+ * NULL; if NULL or empty, the label itself is the text. out[n * features].
+ * progress: labels done; or NULL. */
 VITCL_STATUS vitcl_text_labels(float *out, vitcl_text *text,
                                const char *const *labels, uint32_t n,
                                const char *const *prompts,

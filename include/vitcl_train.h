@@ -15,16 +15,16 @@ extern "C" {
 typedef struct vitcl_dataset vitcl_dataset;
 
 /* Opens a folder of class folders, or one with the original files of CIFAR-10,
- * CIFAR-100 or MNIST; the format is detected. split: "train" or "test", of
- * class folders the subfolder of that name. NULL: the test part of CIFAR and
+ * CIFAR-100 or MNIST; the format is detected. split: "train" or "test"; for
+ * class folders, the subfolder of that name. NULL: the test part of CIFAR and
  * MNIST; test/, val/ or validation/ of a folder that has class folders there;
  * otherwise the class folders themselves.
  * A path that ends in .csv is a table (RFC 4180, UTF-8) whose first row names
  * the columns: path, relative to the table's folder; label; and, for data with
  * parts, split: train, val, validation (the same) or test. The classes are the
- * labels of all rows in the order of their bytes, for each split. NULL: test,
- * else val; all of a table without splits. VITCL_ECORRUPT: a row is wrong; the
- * message has its line.
+ * labels of all rows in byte order, for each split. NULL: test, else val; all
+ * of a table without splits. VITCL_ECORRUPT: a row is wrong; the message has
+ * its line.
  * Folders in a class folder belong to the class. A picture is a file whose
  * ending says so, or whose first bytes are those of a picture where it has no
  * such ending. Hidden files are left out, and of several names of one file
@@ -37,8 +37,8 @@ VITCL_STATUS vitcl_dataset_open(vitcl_dataset **out, const char *path,
 VITCL_STATUS vitcl_dataset_open_links(vitcl_dataset **out, const char *path,
                                       const char *split);
 /* How many pictures and classes, a class's name, and the format: "folders",
- * "table", "cifar10", "cifar100" or "mnist". For dataset NULL, or a class that
- * is not there: 0 or NULL. */
+ * "table", "cifar10", "cifar100" or "mnist". For a NULL dataset, or a class
+ * that does not exist: 0 or NULL. */
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset);
 uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset);
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index);
@@ -48,7 +48,7 @@ const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
 const char *vitcl_dataset_note(const vitcl_dataset *dataset);
 
 /* *out: how many pictures of `dataset` are in `other`, too, as the same file or
- * one of the same bytes. *name: one of them, or NULL; valid as long as the
+ * as one with the same bytes. *name: one of them, or NULL; valid as long as the
  * dataset. Bytes are compared if there are at most 20000 files to read.
  * Pictures that are not files are not counted. */
 VITCL_STATUS vitcl_dataset_shared(uint32_t *out, const char **name,
@@ -66,7 +66,7 @@ VITCL_STATUS vitcl_dataset_use_numbers(vitcl_dataset *dataset);
 VITCL_STATUS vitcl_dataset_set_strict(vitcl_dataset *dataset, int strict,
                                       vitcl_log report, void *context);
 
-/* Adds several correct classes a picture, as in ImageNet's ReaL labels (arXiv
+/* Adds several correct classes per picture, as in ImageNet's ReaL labels (arXiv
  * 2006.07159). path: a JSON file. It is real.json's list of lists, in the order
  * of ILSVRC2012_val_00000001 .. (pictures must have such names; if they are not
  * files, in the order of the dataset), or an object {picture's name: list}. A
@@ -102,9 +102,9 @@ typedef struct {
     double real;
     int real_by_number; /* labels were numbers: the model's class indices */
     uint32_t right1, right5, real_right; /* the shares as counts */
-    /* Instead of the shares, of models that answer with VITCL_ANY_CLASSES: the
-     * mean of the average precisions of so many classes, those that any
-     * picture has; with VITCL_NUMBERS: the mean squared error. */
+    /* Instead of the shares: for models that answer with VITCL_ANY_CLASSES, the
+     * mean of the average precisions of `ranked_classes` classes, those that
+     * any picture has; with VITCL_NUMBERS, the mean squared error. */
     uint32_t ranked_classes;
     double average_precision, squared_error;
 } vitcl_scores;
@@ -112,12 +112,12 @@ typedef struct {
 /* Classifies all pictures of a dataset and scores the answers. A class of the
  * dataset is the model's class with that label, else with that name. One that
  * the model lacks is VITCL_EINVAL, unless vitcl_dataset_use_numbers() was
- * called. confusion: NULL, or counts [dataset's classes, model's classes], also
- * written where the call fails; row: the true class, column: the answer.
+ * called. confusion: NULL, or counts [dataset's classes, model's classes],
+ * written even if the call fails; row: the true class, column: the answer.
  * progress: NULL, or called with pictures.
  * With VITCL_ANY_CLASSES, pictures of a class that the model lacks have none.
  * With VITCL_NUMBERS, the dataset's classes are numbers, the right answers.
- * With both, confusion must be NULL. */
+ * In both cases, confusion must be NULL. */
 VITCL_STATUS vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_session *session,
                             const vitcl_dataset *dataset,
@@ -158,10 +158,10 @@ typedef struct {
 
 /* Scores features by few-shot linear evaluation, as in arXiv 2010.11929: ridge
  * regression (l2 1024) in closed form from frozen features of `shots` training
- * pictures a class to targets -1 and 1; then the accuracy on `test`. The
+ * pictures per class to targets -1 and 1; then the accuracy on `test`. The
  * classes of `test` are matched with the training classes by name; all must
- * exist. scores[n]: set shots before the call; the others are filled in, of
- * some scores also where the call fails. The choice of pictures depends only on
+ * exist. scores[n]: set shots before the call; the others are filled in, for
+ * some scores even if the call fails. The choice of pictures depends only on
  * random_state and the number of the try. */
 VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
                            uint32_t tries, uint64_t random_state,
@@ -171,7 +171,8 @@ VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
 
 /* ---- training --------------------------------------------------------- */
 
-/* A batch as its step gets it. The pointers are valid until the return. */
+/* A batch as the training step sees it. The pointers are valid until the
+ * return. */
 typedef struct {
     size_t size;
     uint64_t step; /* from 1 */
@@ -183,9 +184,9 @@ typedef struct {
     const float *targets; /* [pictures,classes]: smoothed and mixed labels; NULL
                              with masked patches */
     const char *const *label; /* [classes]; NULL with masked patches */
-    /* Only for `predicted`, else NULL: [pictures,patches], row by row. The
-     * patch that stands in a patch's place, -1: the mask; the class of its mean
-     * colour, -1: it is not asked for; and the model's answer. A class has
+    /* Only for `predicted`, else NULL: [pictures,patches], row by row. Which
+     * patch stands in each patch's place (-1: the mask); the class of its mean
+     * colour (-1: it is not asked for); and the model's answer. A class has
      * three bits of red, of green and of blue. */
     const int32_t *source, *colour, *predicted;
     uint32_t patch_height, patch_width;
@@ -197,7 +198,7 @@ typedef struct {
     size_t size;
     /* The starting point: exactly one of the three; none to resume. */
     const char *preset; /* from scratch, for instance "vit-ti/16" */
-    const char *config; /* from scratch: a config.json in timm's form */
+    const char *config; /* from scratch: a config.json in timm's format */
     const char *model;  /* fine-tune this checkpoint: its head is replaced by
                            zeros, its positions are resized */
     const char *data;   /* as for vitcl_dataset_open() */
@@ -250,7 +251,7 @@ typedef struct {
     const char *val;
     uint32_t patience; /* end after so many epochs in a row without a better
                           model; 0: never. To resume, another may be given */
-    /* Before its first step a new training decodes every picture file. What
+    /* Before its first step a new training run decodes every picture file. What
      * cannot be decoded is left out, also when the training is resumed; with
      * strict it is an error (VITCL_ECORRUPT). */
     int strict;
@@ -258,9 +259,9 @@ typedef struct {
      * which pictures are left out. context is that of `report`, also below. */
     vitcl_log note;
     /* NULL, or called after each picture that is decoded for that, and later
-     * after each micro-batch of held-out pictures; another value than 0 ends it
-     * with VITCL_ESTOPPED. A training that is stopped so has been saved, and
-     * scores these pictures again when it is resumed. */
+     * after each micro-batch of held-out pictures; a value other than 0 ends it
+     * with VITCL_ESTOPPED. A training run that is stopped this way has been
+     * saved, and scores these pictures again when it is resumed. */
     vitcl_progress checking;
     /* NULL, or called with the first batch before its step: the pictures as
      * augmentation made them. */
@@ -282,12 +283,12 @@ typedef struct {
      * vitcl_train() with the same options and sees the same output folder; only
      * rank 0 writes, and calls report, note, checking and show. If a rank
      * returns an error, its process must end, or the others wait for it. The
-     * same bits as without MPI, on the same kind of device. */
+     * result has the same bits as without MPI, on the same kind of device. */
     int ranks;
     /* 1: read links to folders, as vitcl_dataset_open_links() does. */
     int follow;
-    /* Fine-tuning: as for vitcl_model_set_pixels(); NULL: as the checkpoint.
-     * The trained model keeps it. */
+    /* Fine-tuning: as for vitcl_model_set_pixels(); NULL: as in the
+     * checkpoint. The trained model keeps it. */
     const char *pixels;
 } vitcl_train_options;
 
@@ -295,7 +296,7 @@ typedef struct {
  * 1. ranks may be NULL. */
 uint32_t vitcl_train_rank(uint32_t *ranks);
 
-/* VITCL_OK: a training can begin with this preset; VITCL_EINVAL: unknown. */
+/* VITCL_OK: training can begin with this preset; VITCL_EINVAL: unknown. */
 VITCL_STATUS vitcl_preset_check(const char *preset);
 
 typedef struct {
@@ -318,7 +319,7 @@ typedef struct {
     double best_accuracy, best_loss; /* held-out, of the best epoch */
     uint32_t best_epoch;             /* 0: none was scored */
     int best;  /* this epoch is the best so far: best/ was written */
-    int early; /* the training ends here, because patience is at its end */
+    int early; /* the training ends here, because patience has run out */
 } vitcl_train_event;
 /* Called after every step; its size is the library's. A return value other than
  * 0 saves a checkpoint and ends the training. */
@@ -327,7 +328,7 @@ typedef int (*vitcl_train_report)(void *context,
 
 /* Trains a model and writes it to options->output. *out: the last step's event.
  * If out->step < out->steps, `report` or patience (out->early) ended the
- * training. A resumed training gives the same bits as one that was never
+ * training. A resumed training run gives the same bits as one that was never
  * interrupted. */
 VITCL_STATUS vitcl_train(vitcl_train_event *out, vitcl_device *device,
                          const vitcl_train_options *options,

@@ -12,12 +12,12 @@
  *            CPU's instructions in advance.
  *   tuned    Parameters of the multiplications, in $XDG_CONFIG_HOME/vitcl/tuned
  *            (or ~/.config/vitcl/tuned), one line for each device and driver
- *            version. A tuner proposes candidates. The caller measures each by
- *            vitcl_candidate_measure(), tells the result by
+ *            version. A tuner proposes candidates. The caller measures each
+ *            with vitcl_candidate_measure(), passes the result to
  *            vitcl_tuner_tell(), and saves the best.
- *   choices  Which of several devices is faster, for a precision and about so
- *            much work, in $XDG_CONFIG_HOME/vitcl/choices. On a GPU, and on a
- *            processor other than x86-64 with AVX2, also which provider
+ *   choices  Which of several devices is the fastest, for a precision and about
+ *            as much work, in $XDG_CONFIG_HOME/vitcl/choices. On a GPU, and on
+ *            a processor other than x86-64 with AVX2, also which provider
  *            multiplies a product the fastest: a session without `gemm` times
  *            what is missing, in this process.
  *
@@ -33,7 +33,7 @@ extern "C" {
 
 /* ---- trials ----------------------------------------------------------- */
 
-/* 1: a session or a training of this precision would start a trial of a CPU's
+/* 1: a session, or training, in this precision would start a trial of a CPU's
  * dot-product instructions, on the device or on the model's device; else 0. The
  * trials of a GPU's matrix units do not count. */
 int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision);
@@ -92,7 +92,8 @@ const char *vitcl_tuner_next(vitcl_tuner *tuner);
 void vitcl_tuner_tell(vitcl_tuner *tuner, double ratio);
 /* The best parameters so far, without the products they are measured on. */
 const char *vitcl_tuner_best(const vitcl_tuner *tuner);
-/* How many times as fast as the parameters in use at the start; 1 or more. */
+/* How many times as fast the best is as the parameters in use at the start: 1
+ * or more. */
 double vitcl_tuner_gain(const vitcl_tuner *tuner);
 /* Saves the best to the user's file. *path: that file. */
 VITCL_STATUS vitcl_tuner_save(const char **path, vitcl_tuner *tuner);
