@@ -248,7 +248,7 @@ static vitcl_status evaluate(vitcl_scores *out, uint32_t *confusion,
     answer = vectors ? VITCL_ONE_CLASS : vt_model_answer(model->model);
     if (confusion && answer != VITCL_ONE_CLASS)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s does not answer with one class a picture, so its "
+                       "%s does not answer with one class per picture, so its "
                        "answers cannot be counted",
                        info.name);
     known = vectors ? vt_classes_of_data(dataset->d, "the pictures")

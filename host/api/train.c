@@ -171,7 +171,7 @@ static vitcl_status check_ranks(const vt_ranks *r, uint32_t slices)
         return VITCL_OK;
     return vt_fail(VITCL_EINVAL,
                    "%u ranks cannot share %u slice%s of a batch evenly; start "
-                   "at most %u, or begin a training with slices %u",
+                   "at most %u, or begin a new training run with slices %u",
                    r->count, slices, vt_plural(slices), slices, r->count);
 }
 
@@ -190,7 +190,7 @@ static vitcl_status join(vt_ranks *out, const vt_dev *dev)
         VT_TRY(vt_ranks_leave(out));
         st = vt_fail(
             VITCL_EINVAL,
-            "rank %u computes on %.100s, rank 0 on %.100s; a training needs "
+            "rank %u computes on %.100s, rank 0 on %.100s; training needs "
             "devices of one kind, because the last bits of others differ",
             other, theirs, device);
     }
@@ -256,8 +256,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_train_options"));
     VT_TRY(vt_precision_known(o.precision));
     if (!o.output)
-        return vt_fail(VITCL_EINVAL,
-                       "a training needs a folder for its output");
+        return vt_fail(VITCL_EINVAL, "training needs a folder for its output");
     if (o.ranks)
         VT_TRY(join(&ranks, device->dev));
     if (ranks.rank > 0)
@@ -271,7 +270,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     VT_TRY(check_ranks(&ranks, o.resume ? s.slices : VT_MAX(o.slices, 1u)));
     data = o.data ? o.data : s.data;
     if (!data) {
-        st = vt_fail(VITCL_EINVAL, "a training needs data");
+        st = vt_fail(VITCL_EINVAL, "training needs data");
         goto done;
     }
     how.split = o.resume ? s.split : o.split;

@@ -97,7 +97,7 @@ static vitcl_status next_field(char **out, bool *last, vt_csv_text *t)
     *last = ends_row(t->at, t->end);
     if (!*last && *t->at != ',')
         return vt_fail(VITCL_ECORRUPT,
-                       "line %u: text behind the quote that ends a field",
+                       "line %u: text after the quote that ends a field",
                        t->line);
     if (memchr(*out, 0, (size_t)(to - *out)))
         return vt_fail(VITCL_ECORRUPT,

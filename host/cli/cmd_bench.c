@@ -37,8 +37,8 @@ static const opt options[] = {
     {0, "seconds", OPT_REAL, "S", "measure for about this long (default 3)",
      offsetof(bench, seconds)},
     {0, "plot", OPT_FILE, "FILE.png|FILE.svg",
-     "draw times and pictures a second over the batch", offsetof(bench, plot)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object a batch",
+     "draw times and pictures a second by batch size", offsetof(bench, plot)},
+    {0, "json", OPT_FLAG, NULL, "one JSON object per batch size",
      offsetof(bench, json)},
     OPT_DONE};
 
@@ -330,8 +330,8 @@ static void add_point(lines *l, const work *w)
 
 static int plot(const lines *l, const char *path)
 {
-    static const char *const names[LINES] = {"ms a forward (p50)", "p90", "p99",
-                                             "pictures a second"};
+    static const char *const names[LINES] = {"ms per forward pass (p50)", "p90",
+                                             "p99", "pictures a second"};
     vt_series series[LINES];
     const vt_figure figure = {
         .x = {.label = "pictures at a time", .to = NAN, .whole = true},
@@ -491,8 +491,8 @@ const command cmd_bench = {
     "bench",
     "",
     "Time a model on a device",
-    "Times forwards from pixels to logits in host memory. On a GPU pixels have "
-    "8 bits, and those of the next batch are sent while one is computed; else, "
+    "Times forward passes from pixels to logits in host memory. On a GPU "
+    "pixels are 8-bit, and the next batch is sent while one runs; elsewhere, "
     "and with --devices, they are f32. Pictures per second and GFLOP/s are of "
     "the median. p90 and p99: 90 and 99 per cent of the runs took no longer.",
     options,

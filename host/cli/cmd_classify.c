@@ -29,10 +29,10 @@ typedef struct classify {
 
 static const opt options[] = {
     OPT_MODEL(classify),
-    {'k', "top", OPT_COUNT, "N", "classes a picture (default 5)",
+    {'k', "top", OPT_COUNT, "N", "classes per picture (default 5)",
      offsetof(classify, k)},
     {0, "labels", OPT_TEXT, "LIST|FILE",
-     "instead of a classifier's: \"cat,dog,a red car\", or a file with one a "
+     "instead of a classifier's: \"cat,dog,a red car\", or a file with one per "
      "line; for a model of pictures and texts, such as CLIP",
      offsetof(classify, labels)},
     OPT_PROMPT(classify),
@@ -50,9 +50,9 @@ static const opt options[] = {
      "write JSON lines to a file; with --shard, {shard} in its name is "
      "00002-of-00007",
      offsetof(classify, output)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object a line",
+    {0, "json", OPT_FLAG, NULL, "one JSON object per line",
      offsetof(classify, json)},
-    {0, "csv", OPT_FLAG, NULL, "a table for spreadsheets: one row a picture",
+    {0, "csv", OPT_FLAG, NULL, "a table for spreadsheets: one row per picture",
      offsetof(classify, csv)},
     {0, "threshold", OPT_REAL, "P",
      "less likely answers are \"not sure\" (default: the model's own, if any)",
@@ -199,9 +199,8 @@ static html_page *begin_page(const work *w)
 static int no_classes(const work *w)
 {
     if (tower_is_there(w->on.device, &w->o->common))
-        return usage("this model names pictures by words of yours: add "
-                     "--labels \"cat,dog,a red car\", or a file with one a "
-                     "line");
+        return usage("this model has no classes of its own: add --labels "
+                     "\"cat,dog,a red car\", or a file with one per line");
     return fail("this model has no classifier; `vitcl embed` writes its "
                 "features");
 }

@@ -46,10 +46,10 @@ static int run(void *into, const words *operands)
 const command cmd_convert = {
     "convert",
     "",
-    "Write a checkpoint in timm's or Hugging Face's form",
+    "Write a checkpoint in timm's or Hugging Face's format",
     "Reads what the other commands read: safetensors, Google's .npz, PyTorch "
-    "files. A checkpoint that has the requested form keeps its names and "
-    "configs. The same checkpoint always gives the same bytes.",
+    "files. A checkpoint that is already in the requested format keeps its "
+    "names and configs. The same checkpoint always gives the same bytes.",
     options,
     sizeof(convert),
     run};

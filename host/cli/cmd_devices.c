@@ -14,9 +14,9 @@ typedef struct devices {
 } devices;
 
 static const opt options[] = {
-    {0, "table", OPT_FLAG, NULL, "one line a device, as wide as it needs",
+    {0, "table", OPT_FLAG, NULL, "one line per device, as wide as it needs",
      offsetof(devices, table)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object a line",
+    {0, "json", OPT_FLAG, NULL, "one JSON object per line",
      offsetof(devices, json)},
     OPT_DONE};
 

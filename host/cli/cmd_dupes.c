@@ -27,7 +27,7 @@ static const opt options[] = {
     {0, "threshold", OPT_REAL, "X",
      "smallest cosine of a pair (default 0.85); 1: the same vectors",
      offsetof(dupes, least)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object a line for each group",
+    {0, "json", OPT_FLAG, NULL, "one JSON object per line for each group",
      offsetof(dupes, json)},
     {0, "html", OPT_FILE, "FILE.html", "also write a page of the groups",
      offsetof(dupes, html)},
@@ -331,11 +331,12 @@ const command cmd_dupes = {
     "INDEX",
     "Find groups of near-duplicate pictures",
     "INDEX is a file of `vitcl embed -o FILE.safetensors`. All pairs of its "
-    "vectors are compared, each file once, whatever names it has; files that "
-    "are gone are left out. Two pictures are in a group if their cosine is at "
-    "least the threshold, or if others connect them. In a pipe each picture is "
-    "a line: group, cosine with the nearest picture, path, resolution, bytes, "
-    "date and \"largest\" for the largest of the group, separated by tabs.",
+    "vectors are compared, each file once, however many names it has; files "
+    "that no longer exist are left out. Two pictures are in a group if their "
+    "cosine is at least the threshold, or if others connect them. In a pipe "
+    "each picture is a line: group, cosine with the nearest picture, path, "
+    "resolution, bytes, date and \"largest\" for the largest of the group, "
+    "separated by tabs.",
     options,
     sizeof(dupes),
     run};

@@ -28,11 +28,11 @@ static const opt options[] = {
      "write a file, with the paths; without it, JSON lines on stdout",
      offsetof(embed, output)},
     {0, "text", OPT_TEXT, "FILE|-",
-     "instead of pictures: texts, one a line, for a model such as CLIP",
+     "instead of pictures: texts, one per line, for a model such as CLIP",
      offsetof(embed, text)},
     OPT_LOWER(embed),
     {0, "tokens", OPT_FLAG, NULL,
-     "the grid of patch tokens: rows x columns x width a picture",
+     "the grid of patch tokens: rows x columns x width per picture",
      offsetof(embed, tokens)},
     {0, "features", OPT_CHOICE, "pooled|class|tokens|patches",
      "which features (default pooled: what the classifier reads; patches is "

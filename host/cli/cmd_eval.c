@@ -31,7 +31,7 @@ static const opt options[] = {
      offsetof(eval, split)},
     OPT_FOLLOW(eval, follow),
     {0, "labels", OPT_TEXT, "FILE",
-     "JSON: several right classes a picture, such as ImageNet's real.json",
+     "JSON: several right classes per picture, such as ImageNet's real.json",
      offsetof(eval, labels)},
     OPT_CLASSES_BY(eval),
     OPT_PROMPT(eval),
@@ -282,7 +282,7 @@ static int score_several(work *w, vitcl_answer kind)
     if (other)
         return usage("this model answers with %s; leave %s out",
                      numbers ? "numbers (regression)"
-                             : "any number of classes a picture",
+                             : "any number of classes per picture",
                      other);
     scoring_begin(&w->on);
     code = scoring_end(&w->on,
@@ -356,10 +356,10 @@ const command cmd_eval = {
     "name. With --labels also the share whose first answer is one of the "
     "picture's classes (real), over pictures that have any. A model of "
     "pictures and texts, such as CLIP, tells the classes apart by their names, "
-    "in which _ is read as a space. For a model with "
-    "several classes a picture it prints the mean average precision (map), for "
-    "a regression the mean squared error (mse). Pictures that cannot be "
-    "decoded are named and left out.",
+    "in which _ is read as a space. For a model with several classes per "
+    "picture it prints the mean average precision (map), for a regression the "
+    "mean squared error (mse). Pictures that cannot be decoded are named and "
+    "left out.",
     options,
     sizeof(eval),
     run};

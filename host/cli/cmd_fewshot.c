@@ -24,7 +24,7 @@ static const opt options[] = {
      offsetof(fewshot, data)},
     OPT_FOLLOW(fewshot, follow),
     {0, "shots", OPT_LIST, "N",
-     "training pictures a class; may be given again (default 10)",
+     "training pictures per class; may be given again (default 10)",
      offsetof(fewshot, shots)},
     {0, "tries", OPT_COUNT, "N", "choices of them to average (default 3)",
      offsetof(fewshot, tries)},
@@ -32,8 +32,8 @@ static const opt options[] = {
      offsetof(fewshot, random_state)},
     OPT_CLASSES_BY(fewshot),
     OPT_STRICT(fewshot),
-    {0, "json", OPT_FLAG, NULL, "one JSON object a line, one for each --shots",
-     offsetof(fewshot, json)},
+    {0, "json", OPT_FLAG, NULL,
+     "one JSON object per line, one for each --shots", offsetof(fewshot, json)},
     OPT_DEVICE(fewshot),
     OPT_BATCH(fewshot, "pictures at a time (default 8)"),
     OPT_SIDES(fewshot),
@@ -160,9 +160,9 @@ static int run(void *into, const words *operands)
 const command cmd_fewshot = {
     "fewshot",
     "",
-    "Test frozen features with a few pictures a class",
+    "Test frozen features with a few pictures per class",
     "Ridge regression in closed form from the features of a few training "
-    "pictures a class; prints the accuracy on the test pictures, mean and "
+    "pictures per class; prints the accuracy on the test pictures, mean and "
     "deviation over several choices.",
     options,
     sizeof(fewshot),

@@ -22,7 +22,7 @@ typedef struct inspect {
 
 static const opt options[] = {
     OPT_MODEL(inspect),
-    {'o', "output", OPT_TEXT, "DIR", "folder to write to; it is made",
+    {'o', "output", OPT_TEXT, "DIR", "folder to write to; it must be new",
      offsetof(inspect, output)},
     {0, "layer", OPT_TEXT, "N",
      "layer whose attention is drawn, from 0 (default: the last)",

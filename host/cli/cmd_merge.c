@@ -121,8 +121,8 @@ const command cmd_merge = {
     "merge",
     "DIR",
     "Join the parts that workers wrote with --shard",
-    "The result has the bytes that one run without --shard writes. If shards "
-    "are missing, or were made from other pictures, with another model or with "
+    "The result has the same bytes as one run without --shard. If shards are "
+    "missing, or were made from other pictures, with another model or with "
     "other settings, that is an error and nothing is written. For the parts of "
     "eval it prints the scores.",
     options,

@@ -15,7 +15,7 @@ typedef struct models {
 } models;
 
 static const opt options[] = {{0, "json", OPT_FLAG, NULL,
-                               "one JSON object a line",
+                               "one JSON object per line",
                                offsetof(models, json)},
                               OPT_DONE};
 

@@ -34,9 +34,10 @@ static const opt options[] = {
     {0, "dump-kernels", OPT_TEXT, "DIR",
      "also write each kernel's source and options", offsetof(plan, kernels)},
     {0, "table", OPT_FLAG, NULL,
-     "one line a step, as wide as in a pipe, in a terminal, too",
+     "one line per step, as wide as in a pipe, even on a terminal",
      offsetof(plan, table)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object a line", offsetof(plan, json)},
+    {0, "json", OPT_FLAG, NULL, "one JSON object per line",
+     offsetof(plan, json)},
     OPT_DONE};
 
 static void print_json(uint32_t i, const vitcl_step_info *s, bool time)

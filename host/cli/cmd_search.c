@@ -29,11 +29,12 @@ static const opt options[] = {
      "look for what this says, such as \"a dog on a beach\"; may be repeated",
      offsetof(find, text)},
     OPT_LOWER(find),
-    {'k', "top", OPT_COUNT, "N", "pictures for each (default 10)",
+    {'k', "top", OPT_COUNT, "N", "pictures to find for each (default 10)",
      offsetof(find, k)},
     {0, "threshold", OPT_REAL, "X", "only pictures with at least this cosine",
      offsetof(find, least)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object a line", offsetof(find, json)},
+    {0, "json", OPT_FLAG, NULL, "one JSON object per line",
+     offsetof(find, json)},
     {0, "html", OPT_FILE, "FILE.html", "also write a page of the pictures",
      offsetof(find, html)},
     OPT_ROW(find, 'm', "model", OPT_TEXT, "DIR",
@@ -362,7 +363,7 @@ static int find_texts(text_list *out, const find *o, const words *operands)
         if ((wrong = text_wrong(out->item[i], strlen(out->item[i]))))
             return usage("the text '%.80s' %s", out->item[i], wrong);
     if (out->count && out->count < o->text.count + operands->count)
-        return usage("pictures and texts cannot be looked for at once ('%.80s' "
+        return usage("one search cannot mix pictures and texts ('%.80s' "
                      "is a text)",
                      out->item[0]);
     return EXIT_OK;

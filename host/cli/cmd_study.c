@@ -22,9 +22,9 @@ static const opt options[] = {
             "(default 12)",
             minutes),
     OPT_ROW(study_options, 0, "tries", OPT_COUNT, "N",
-            "trainings of each arm, to average (default 3)", tries),
+            "training runs of each arm, to average (default 3)", tries),
     OPT_ROW(study_options, 0, "jobs", OPT_COUNT, "N",
-            "trainings at a time (default 1)", jobs),
+            "training runs at a time (default 1)", jobs),
     OPT_ROW(study_options, 0, "dry-run", OPT_FLAG, NULL,
             "only print the runs, their work and time, from a measured step; "
             "writes nothing",
@@ -49,7 +49,7 @@ const command cmd_study = {
     "study",
     "[NAME]",
     "Repeat the paper's experiments at a small scale",
-    "Without a name, or as list: lists the studies. Each trains small models "
+    "Without a name, or with list: lists the studies. Each trains small models "
     "and writes results.tsv, verdict.txt, a figure and report.html to the "
     "output folder. Learning rates are chosen on held-out training pictures. A "
     "study that was interrupted continues with the same command and gives the "

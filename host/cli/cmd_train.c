@@ -7,7 +7,7 @@ static const opt options[] = {
     OPT_ROW(training, 0, "preset", OPT_TEXT, "NAME",
             "an architecture, such as vit-ti/16", preset),
     OPT_ROW(training, 0, "config", OPT_TEXT, "FILE",
-            "a config.json in timm's form, instead of a preset", config),
+            "a config.json in timm's format, instead of a preset", config),
     OPT_ROW(training, 0, "objective", OPT_CHOICE, "classes|masked-patch",
             "classes (default), or the colours of masked patches, without "
             "labels",

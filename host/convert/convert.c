@@ -165,8 +165,8 @@ static vitcl_status translate(job *j, bool timm, const char *file)
 
     if (c->budget)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a NaFlex model keeps its own form: it is not "
-                       "converted into %s's",
+                       "%s: a NaFlex model keeps its own format: it cannot be "
+                       "converted to %s's",
                        j->path, timm ? "timm" : "Hugging Face");
     VT_TRY(vt_model_preprocess(&j->how, j->model, (uint32_t)c->height,
                                (uint32_t)c->width_px));
@@ -424,8 +424,8 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     if (timm && vt_json_get(vt_model_json(j.model), "open_clip") &&
         strcmp(vt_weights_dialect(j.weights), "timm") == 0)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a tower of timm in a folder of open_clip is "
-                       "converted to Hugging Face's form only",
+                       "%s: timm's tower in an open_clip folder can only be "
+                       "converted to Hugging Face's format",
                        path));
     made = mkdir(folder, 0777) == 0;
     if (!made && errno != EEXIST) {

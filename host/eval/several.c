@@ -160,11 +160,12 @@ static vitcl_status folder_numbers(double **out, const vt_dataset *d,
         value[i] = strtod(name, &end);
         vt_point_end(before);
         if (width != 1 || end == name || *end || !isfinite(value[i]))
-            VT_TRY(vt_fail(VITCL_EINVAL,
-                           "class '%.80s' of the pictures is not a number; a "
-                           "regression of one number is scored by folders "
-                           "whose names are numbers, any by --labels",
-                           name));
+            VT_TRY(
+                vt_fail(VITCL_EINVAL,
+                        "class '%.80s' of the pictures is not a number; a "
+                        "regression of one number can be scored by folders "
+                        "whose names are numbers, any other only by --labels",
+                        name));
     }
     *out = value, value = NULL;
 done:

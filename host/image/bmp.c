@@ -173,7 +173,7 @@ static vitcl_status read_head(bmp *b)
             b->pixels = at;
         break;
     default:
-        return vt_fail(VITCL_EUNSUPPORTED, "%s: a BMP of %u bits a pixel",
+        return vt_fail(VITCL_EUNSUPPORTED, "%s: a BMP of %u bits per pixel",
                        b->name, b->bits);
     }
     if (b->compression == FIELDS)

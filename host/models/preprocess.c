@@ -105,7 +105,7 @@ vitcl_status vt_model_choose_patches(vt_model *m, uint32_t most)
                        m->path, m->arch->looks);
     if (most < 1 || most > VT_MOST_PIXELS)
         return vt_fail(VITCL_EINVAL,
-                       "%u patches a picture: 1 to %d are possible", most,
+                       "%u patches per picture: 1 to %d are possible", most,
                        VT_MOST_PIXELS);
     m->patches = most;
     return VITCL_OK;

@@ -35,7 +35,7 @@ static const char *begin(int *rank, int *count, bool *threads)
     if (!why)
         why = said(MPI_Finalized(&ended));
     if (!why && ended)
-        return "it has ended; a process can join only one training";
+        return "it has ended; a process can join only one training run";
     if (!why && !begun)
         why = said(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level));
     ours = !begun;

@@ -44,7 +44,7 @@ static vitcl_status convert(const vt_study_model *m, const vt_experiment *e,
     if (vt_path_exists(whole))
         goto done;
     VT_TRY(vt_process_run(e, words, NULL, messages,
-                          "reading the model in timm's form"));
+                          "reading the model in timm's format"));
     VT_TRY(vt_study_write(whole, ""));
 done:
     return st;

@@ -144,8 +144,8 @@ vitcl_status vt_experiment_open(vt_experiment **out, const vt_study *study,
                 vt_fail(VITCL_EIO, "%s: %s", options->data, strerror(errno)));
         if (!vt_utf8(e->data, strlen(e->data)))
             VT_TRY(vt_fail(VITCL_EINVAL,
-                           "%s: a study keeps this name in a file of UTF-8, "
-                           "and it is not UTF-8; rename it or link to it",
+                           "%s: a study keeps this name in a UTF-8 file, but "
+                           "it is not UTF-8; rename it or link to it",
                            e->data));
         VT_TRY(vt_subset_look(e));
     }
@@ -241,7 +241,7 @@ vitcl_status vt_experiment_plan(vt_experiment *e)
     }
     if (o->pictures && o->pictures < 5 * e->classes)
         return vt_fail(VITCL_EINVAL,
-                       "--pictures must be at least five a class, %u here",
+                       "--pictures must be at least five per class, not %u",
                        5 * e->classes);
     if (o->tests || !e->tests)
         e->tests = VT_MIN(o->tests ? o->tests : TESTS, e->all_tests);

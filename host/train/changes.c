@@ -76,7 +76,7 @@ static vitcl_status refuse(const char *folder, const char *key, const char *old,
 {
     return vt_fail(VITCL_EINVAL,
                    "%s: this training began with %s %.80s, which cannot become "
-                   "%.80s: %s; omit it to resume, or begin a new training",
+                   "%.80s: %s; omit it to resume, or begin a new training run",
                    folder, key, old, given, why);
 }
 

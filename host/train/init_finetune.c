@@ -271,8 +271,8 @@ vitcl_status vt_model_files_finetune(vt_model_files *out, vt_model *m,
     VT_TRY(vt_model_trains(m));
     if (!vt_model_weights(m) || !vt_model_files_finetunes(m))
         return vt_fail(VITCL_EINVAL,
-                       "this checkpoint cannot be written in timm's "
-                       "form; convert it with vitcl convert --to timm first");
+                       "this checkpoint cannot be written in timm's format; "
+                       "convert it with vitcl convert --to timm first");
     if (!vt_model_tokens(m, h, w))
         return vt_fail(VITCL_EINVAL,
                        "pictures of %dx%d pixels are smaller than this "

@@ -90,12 +90,12 @@ static vitcl_status not_finite(vt_loop *l, double loss, long step)
     char what[192];
 
     VT_TRY(vt_trainer_blame(what, sizeof what, l->trainer));
-    st = vt_fail(VITCL_EINVAL,
-                 "step %ld: the loss is %g; first output that is not finite: "
-                 "%s; %s with a learning rate below %g%s",
-                 step + 1, loss, what, resumes ? "resume" : "start again",
-                 l->s->lr,
-                 resumes ? "; if that ends so too, begin a new training" : "");
+    st = vt_fail(
+        VITCL_EINVAL,
+        "step %ld: the loss is %g; first output that is not finite: %s; %s "
+        "with a learning rate below %g%s",
+        step + 1, loss, what, resumes ? "resume" : "start again", l->s->lr,
+        resumes ? "; if that ends the same way, begin a new training run" : "");
 done:
     return st;
 }

@@ -49,8 +49,9 @@ static vitcl_status choose(vt_loop *l)
     l->epoch_steps = vt_batches_steps(l->trained, l->s->batch, true);
     l->steps = l->epoch_steps * (long)l->s->epochs;
     if (l->steps / l->epoch_steps != (long)l->s->epochs || l->steps > INT32_MAX)
-        st = vt_fail(VITCL_EINVAL,
-                     "too many epochs: a training has at most 2^31 - 1 steps");
+        st = vt_fail(
+            VITCL_EINVAL,
+            "too many epochs: a training run has at most 2^31 - 1 steps");
 done:
     return st;
 }

@@ -67,8 +67,8 @@ vitcl_status vt_ranks_open(vt_ranks *out)
         return VITCL_OK;
     if (started & (started - 1))
         return vt_fail(VITCL_EINVAL,
-                       "mpirun started %u processes; a training is shared by "
-                       "2, 4, 8 or another power of two",
+                       "mpirun started %u processes; training can be shared by "
+                       "2, 4, 8 or another power of two of them",
                        started);
     module.file = k->module;
     module.variable = k->variable;

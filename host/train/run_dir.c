@@ -97,10 +97,11 @@ vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)
     if (f.lock < 0)
         return vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
     if (locked_by_another(f.lock)) {
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: another training is using this folder; wait for it "
-                     "or name another folder",
-                     path);
+        st = vt_fail(
+            VITCL_EINVAL,
+            "%s: another training run is using this folder; wait for it or "
+            "name another folder",
+            path);
         goto done;
     }
     remove_partial(f.lock, NULL);

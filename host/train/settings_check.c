@@ -23,11 +23,11 @@ vitcl_status vt_settings_check(const vitcl_train_options *o)
         vt_share_longest(&(vt_share){o->batch, slices, o->micro});
 
     if (starts != 1)
-        return vt_fail(VITCL_EINVAL, "a training needs exactly one of preset, "
+        return vt_fail(VITCL_EINVAL, "training needs exactly one of preset, "
                                      "config and model");
     if (!o->data || !o->output)
-        return vt_fail(VITCL_EINVAL, "a training needs data and an "
-                                     "output folder");
+        return vt_fail(VITCL_EINVAL,
+                       "training needs data and an output folder");
     if (!vt_augment_named(&a, o->augment, 32, 32))
         return vt_fail(VITCL_EINVAL,
                        "augmentation \"%s\" is none of none, crop, light, full",
@@ -94,8 +94,8 @@ static vitcl_status check_words(const vitcl_train_options *o)
     for (size_t i = 0; i < VT_COUNT(words); i++)
         if (words[i] && !vt_utf8(words[i], strlen(words[i])))
             return vt_fail(VITCL_EINVAL,
-                           "%s: a training keeps this name in a file of UTF-8, "
-                           "and it is not UTF-8; rename it or link to it",
+                           "%s: training keeps this name in a UTF-8 file, but "
+                           "it is not UTF-8; rename it or link to it",
                            words[i]);
     return VITCL_OK;
 }
@@ -108,8 +108,7 @@ static vitcl_status check_classes(const vt_dataset *d, const char *data)
         if (!vt_utf8(name, strlen(name)))
             return vt_fail(VITCL_EINVAL,
                            "%s: a model keeps the names of its classes in a "
-                           "file of UTF-8, and class '%s' is not UTF-8; rename "
-                           "it",
+                           "UTF-8 file, but class '%s' is not UTF-8; rename it",
                            data, name);
     }
     return VITCL_OK;

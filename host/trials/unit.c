@@ -182,7 +182,7 @@ vitcl_status vt_trial_training(const char **verdict, vt_dev *dev,
     vitcl_status st = VITCL_OK;
 
     if (c.kind == VT_MMA_NONE || !vt_mma_kinds[c.kind].bf16)
-        return vt_fail(VITCL_EINVAL, "trainings have no such instruction");
+        return vt_fail(VITCL_EINVAL, "training has no such instruction");
     if (!c.emulated)
         vt_mma_use(dev, VT_BF16, c.kind, false);
     y.b_packed = false;

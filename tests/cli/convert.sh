@@ -44,7 +44,7 @@ done
 run 0 convert -m "$VT_DATA/text/oc_clip" -o own
 grep -q '"num_classes": 12' own/config.json || fail "config: $(cat own/config.json)"
 run 1 convert -m "$VT_DATA/text/oc_siglip" -o trunk
-says "converted to Hugging Face's form only"
+says "can only be converted to Hugging Face's format"
 [ ! -e trunk ] || fail 'a folder is left behind'
 
 # One detection token of YOLOS looks like a register, whose position timm has not.

@@ -156,4 +156,4 @@ out_has '^pictures	40$'
 # what a training keeps in JSON has to be UTF-8
 cp -r clean $'cl\xff'
 run 1 "${given[@]}" --data $'cl\xff' -o never
-err_has 'a training keeps this name in a file of UTF-8, and it is not UTF-8; rename it or link to it$'
+err_has 'training keeps this name in a UTF-8 file, but it is not UTF-8; rename it or link to it$'

@@ -144,7 +144,7 @@ out_has '"classes":1,"map":'
 run 1 eval -m softmax --data data
 says "class 'y' of the pictures is not a class"
 run 2 eval -m multi --data data --labels labels.json --confusion x.csv
-says 'any number of classes a picture; leave --confusion out'
+says 'any number of classes per picture; leave --confusion out'
 
 # ---- and the mean squared error: numbered folders, or lists of numbers
 mv 'data/class 0' data/-1.5

@@ -125,7 +125,7 @@ err_has 'rank 1 has other pictures to train with than rank 0'
 [ "$(grep -c '^vitcl' err)" = 1 ] || fail "more than one line: $(cat err)"
 [ ! -e bad ] || fail "bad/ was left behind"
 ranks 3 1 train "${given[@]}" --epochs 1 -o bad
-err_has 'mpirun started 3 processes; a training is shared by 2, 4, 8'
+err_has 'mpirun started 3 processes; training can be shared by 2, 4, 8'
 ranks 2 1 train "${given[@]}" --slices 1 --epochs 1 -o bad
 err_has '2 ranks cannot share 1 slice of a batch evenly'
 [ ! -e bad ] || fail "bad/ was left behind"

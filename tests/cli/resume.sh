@@ -74,7 +74,7 @@ echo '{"optimizer": "sgd", "clip_grad_norm": 0, "warmup_steps": 0,
 run 0 train "${given[@]}" --batch 2 --settings wild.json --lr 0.001 --epochs 1 -o nan
 run 1 train --resume -o nan --epochs 2 --lr 9e5
 err_has 'first output that is not finite'
-err_has 'resume with a learning rate below 900000; if that ends so too'
+err_has 'resume with a learning rate below 900000; if that ends the same way'
 for ((tries = 1; ; tries++)); do
     advice=$(sed -n 's/.*: vitcl \(train --resume -o nan --lr [0-9.e+-]*\)$/\1/p' err)
     [ -n "$advice" ] || fail 'no advice'

@@ -179,7 +179,7 @@ if command -v flock >/dev/null; then
     status=0
     flock whole "$VITCL" train --resume -o whole >out 2>err || status=$?
     [ $status = 1 ] || fail "two trainings in one folder: $status"
-    says 'whole: another training is using this folder'
+    says 'whole: another training run is using this folder'
     flock whole sleep 0.6 & # as one that was killed, and has not ended yet
     sleep 0.1
     run 0 train --resume -o whole

@@ -140,7 +140,7 @@ xargs rm <after
 
 # ---- what there is to say
 run 2 classify -m clip p
-says 'names pictures by words of yours: add --labels "cat,dog,a red car"'
+says 'has no classes of its own: add --labels "cat,dog,a red car"'
 run 1 classify -m "$VT_DATA/models/timm_clip" --labels cat,dog p
 says '^vitcl classify: --labels: .*timm_clip: no text tower'
 run 1 classify -m "$VT_DATA/models/hf_clip" p
@@ -241,7 +241,7 @@ POCL_CACHE_DIR=$PWD/cold XDG_CACHE_HOME=$PWD/cold \
     "$VITCL" search clip.safetensors --text dog -q >out 2>err || fail "-q"
 [ ! -s err ] || fail "-q is not quiet"
 run 2 search clip.safetensors p/0.png 'a dog'
-says "pictures and texts cannot be looked for at once \\('a dog' is a text\\)$"
+says "one search cannot mix pictures and texts \\('a dog' is a text\\)$"
 run 0 embed -m "$VT_DATA/models/timm_clip" -o other.safetensors p
 run 1 search other.safetensors 'a dog'
 says '^vitcl search: --text: .*timm_clip: no text tower'

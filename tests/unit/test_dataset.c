@@ -255,7 +255,7 @@ Test(dataset, table_is_hostile, .init = setup, .fini = vt_test_tidy)
         {"path,label,split\na.jpg,x,Train\n", "line 2: split 'Train' is"},
         {"path,label\n\"a\n\",x\nb", "line 4: 1 field"},
         {"path,label\na.jpg,\"x\n", "line 2: a field begins with a quote"},
-        {"path,label\na.jpg,\"x\"y\n", "line 2: text behind the quote"},
+        {"path,label\na.jpg,\"x\"y\n", "line 2: text after the quote"},
         {"path,label\na.jpg,x\n./a.jpg,y\n", "'./a.jpg' is the file of line 2"},
     };
     char text[6000] = "path,label\n";

@@ -338,7 +338,7 @@ Test(settings, need_data_and_a_folder, .init = setup, .fini = teardown)
 
         cr_expect_eq(vt_settings_new(&s, &o, data), VITCL_EINVAL);
         cr_expect_str_eq(vt_message(),
-                         "a training needs data and an output folder");
+                         "training needs data and an output folder");
         cr_expect_null(s.json);
     }
 }

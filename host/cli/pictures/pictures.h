@@ -29,7 +29,7 @@ const char *paths_option(const picture_options *p);
         OPT_ROW(T, '0', "null", OPT_FLAG, NULL,                                \
                 "paths on stdin end with NUL, not newline", pictures.nul),     \
         OPT_ROW(T, 0, "summary", OPT_FLAG, NULL,                               \
-                "end with a line that counts the pictures, also in a pipe",    \
+                "end with a line that counts the pictures, even in a pipe",    \
                 pictures.summary),                                             \
         OPT_ROW(T, 'q', "quiet", OPT_FLAG, NULL,                               \
                 "no progress, notes or summary: only answers and errors",      \

@@ -64,7 +64,7 @@ const char *nearest(const char *word, const char *const *names);
 #define OPT_THREADS(T, member)                                                 \
     OPT_ROW(T, 0, "threads", OPT_COUNT, "N",                                   \
             "threads on the processor; else VITCL_THREADS, OMP_NUM_THREADS "   \
-            "or one a core",                                                   \
+            "or one per core",                                                 \
             member)
 #define OPT_FOLLOW(T, member)                                                  \
     OPT_ROW(T, 0, "follow", OPT_FLAG, NULL,                                    \

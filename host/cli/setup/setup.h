@@ -57,13 +57,12 @@ typedef struct model_options {
             common.size)
 #define OPT_PATCHES(T)                                                         \
     OPT_ROW(T, 0, "max-num-patches", OPT_COUNT, "N",                           \
-            "of a NaFlex model, whose pictures keep their aspect ratio: the "  \
-            "most patches of one (default: the model's own)",                  \
+            "for a NaFlex model, whose pictures keep their aspect ratio: the " \
+            "most patches per picture (default: the model's own)",             \
             common.patches)
 #define PIXELS_HELP                                                            \
-    "resize pictures bit for bit as they do; without it, as the model's "      \
-    "files "                                                                   \
-    "say"
+    "resize pictures bit for bit as this library does; without it, as the "    \
+    "model's files say"
 #define OPT_PIXELS(T)                                                          \
     OPT_ROW(T, 0, "pixels", OPT_CHOICE, "pillow|torchvision", PIXELS_HELP,     \
             common.pixels)

@@ -106,7 +106,7 @@ int label_set_check(const label_set *s, const char *what, const char *how,
             code = usage("%s has '%.80s' twice%s", what, sorted[i], how);
     if (code == EXIT_OK && !n)
         code = usage("%s has no labels; give some, such as \"cat,dog\", or the "
-                     "name of a file with one a line",
+                     "name of a file with one per line",
                      what);
     if (code == EXIT_OK && n > UINT32_MAX / 2)
         code = usage("%s has too many labels", what);
@@ -237,9 +237,10 @@ static int compute(label_set *s, vitcl_device *device, const model_options *o,
     st = vitcl_text_describe(&info, text);
     if (st == VITCL_OK && info.features != s->width) {
         vitcl_text_free(text);
-        return fail("the model has %u numbers a picture, but %u a text: they "
-                    "cannot be compared",
-                    s->width, info.features);
+        return fail(
+            "the model has %u numbers per picture, but %u per text: they "
+            "cannot be compared",
+            s->width, info.features);
     }
     progress_start(&bar, "labels", n);
     if (st == VITCL_OK)

@@ -16,12 +16,12 @@ typedef struct text_options {
 #define OPT_PROMPT(T)                                                          \
     OPT_ROW(T, 0, "prompt", OPT_LIST, "TEXT|FILE",                             \
             "such as \"a photo of a {}\", where {} stands for the label; may " \
-            "be repeated; FILE: one a line",                                   \
+            "be repeated; FILE: one per line",                                 \
             texts.prompts)
 #define OPT_LOWER(T)                                                           \
     OPT_ROW(T, 0, "lower-case", OPT_FLAG, NULL,                                \
-            "make texts lower case first, as those that SigLIP 2 learned "     \
-            "from",                                                            \
+            "make texts lower case first, like those that SigLIP 2 was "       \
+            "trained on",                                                      \
             texts.lower)
 
 /* ---- lists of texts (lines.c) ---- */

@@ -41,7 +41,7 @@ typedef struct training {
         OPT_ROW(training, 0, "epochs", OPT_COUNT, "N",                         \
                 "passes over the pictures", epochs),                           \
         OPT_ROW(training, 0, "batch", OPT_COUNT, "N",                          \
-                "pictures a step (default 64)", batch),                        \
+                "pictures per step (default 64)", batch),                      \
         OPT_ROW(training, 0, "micro", OPT_COUNT, "N",                          \
                 "pictures at a time, when a batch does not fit (default: "     \
                 "all)",                                                        \
@@ -85,7 +85,7 @@ typedef struct training {
         OPT_ROW(training, 0, "save-every", OPT_COUNT, "N",                     \
                 "also write a checkpoint every N steps", save_every),          \
         OPT_ROW(training, 0, "workers", OPT_COUNT, "N",                        \
-                "threads that prepare pictures (default: one a core)",         \
+                "threads that prepare pictures (default: one per core)",       \
                 workers),                                                      \
         OPT_ROW(training, 'd', "device", OPT_TEXT, "DEV",                      \
                 "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",     \
