@@ -172,7 +172,6 @@ vitcl_status vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset)
 {
     const char *labels;
     vt_sha256_state s;
-    uint8_t hash[32];
 
     VT_GIVEN(out);
     VT_GIVEN(dataset);
@@ -181,10 +180,9 @@ vitcl_status vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset)
     labels = dataset->labels ? dataset->labels_hash : "";
     vt_sha256_begin(&s);
     vt_dataset_hash_sizes(&s, dataset->d);
-    vt_sha256_add(&s, labels, strlen(labels) + 1);
+    vt_sha256_text(&s, labels);
     vt_dataset_leave(dataset, false);
-    vt_sha256_end(&s, hash);
-    vt_sha256_hex(out, hash);
+    vt_sha256_end_hex(&s, out);
     return VITCL_OK;
 }
 

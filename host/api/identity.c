@@ -17,11 +17,6 @@
 
 enum { PIECE = 1024, PIECES = 64 };
 
-static void add_text(vt_sha256_state *s, const char *text)
-{
-    vt_sha256_add(s, text, strlen(text) + 1);
-}
-
 static vitcl_status add_tensor(vt_sha256_state *s, const vt_tensor *t)
 {
     vitcl_status st = VITCL_OK;
@@ -29,10 +24,10 @@ static vitcl_status add_tensor(vt_sha256_state *s, const vt_tensor *t)
     char head[64];
     const size_t whole = (size_t)PIECE * PIECES;
 
-    add_text(s, t->name);
+    vt_sha256_text(s, t->name);
     snprintf(head, sizeof head, "%d %" PRIu64 " %zu", (int)t->dtype, t->count,
              t->size);
-    add_text(s, head);
+    vt_sha256_text(s, head);
     for (size_t i = 0; i < PIECES; i++) {
         const size_t from =
             t->size <= whole ? i * PIECE : (t->size - PIECE) / (PIECES - 1) * i;
@@ -79,7 +74,7 @@ static vitcl_status add_config(vt_sha256_state *s, const vt_model *m)
     size_t size = 0;
     FILE *f;
 
-    add_text(s, vt_model_config(m)->name);
+    vt_sha256_text(s, vt_model_config(m)->name);
     if (!vt_model_json(m))
         return VITCL_OK;
     f = open_memstream(&text, &size);
@@ -89,17 +84,9 @@ static vitcl_status add_config(vt_sha256_state *s, const vt_model *m)
         free(text);
         return vt_fail(VITCL_ENOMEM, "out of memory for a model's config");
     }
-    add_text(s, text);
+    vt_sha256_text(s, text);
     free(text);
     return VITCL_OK;
-}
-
-static void end(char out[65], vt_sha256_state *s)
-{
-    uint8_t hash[32];
-
-    vt_sha256_end(s, hash);
-    vt_sha256_hex(out, hash);
 }
 
 vitcl_status vt_identity_of(char out[65], const vt_model *m, const char *more)
@@ -112,8 +99,8 @@ vitcl_status vt_identity_of(char out[65], const vt_model *m, const char *more)
     if (vt_model_weights(m))
         VT_TRY(add_weights(&s, vt_model_weights(m)));
     if (more)
-        add_text(&s, more);
-    end(out, &s);
+        vt_sha256_text(&s, more);
+    vt_sha256_end_hex(&s, out);
 done:
     return st;
 }
@@ -134,15 +121,15 @@ static vitcl_status of_pictures(char out[65], const vt_model *m,
              (int)p.fit, (int)p.filter, (int)p.crop, p.resize_height,
              p.resize_width, p.height, p.width, p.fill[0], p.fill[1], p.fill[2],
              (int)p.on_white, (double)p.scale);
-    add_text(&s, text);
+    vt_sha256_text(&s, text);
     if (p.pixels != VT_PIXELS_PILLOW) /* which has no word in earlier ones */
-        add_text(&s, vt_pixels_name(p.pixels));
+        vt_sha256_text(&s, vt_pixels_name(p.pixels));
     for (int i = 0; i < 3; i++) {
         snprintf(text, sizeof text, "%a %a", (double)p.mean[i],
                  (double)p.std[i]);
-        add_text(&s, text);
+        vt_sha256_text(&s, text);
     }
-    end(out, &s);
+    vt_sha256_end_hex(&s, out);
 done:
     return st;
 }

@@ -115,6 +115,19 @@ void vt_sha256_end(vt_sha256_state *s, uint8_t out[32])
 
 #endif
 
+void vt_sha256_text(vt_sha256_state *s, const char *text)
+{
+    vt_sha256_add(s, text, strlen(text) + 1);
+}
+
+void vt_sha256_end_hex(vt_sha256_state *s, char out[65])
+{
+    uint8_t hash[32];
+
+    vt_sha256_end(s, hash);
+    vt_sha256_hex(out, hash);
+}
+
 void vt_sha256(const void *data, size_t size, uint8_t out[32])
 {
     vt_sha256_state s;

@@ -22,7 +22,10 @@ typedef struct vt_sha256_state {
 
 void vt_sha256_begin(vt_sha256_state *s);
 void vt_sha256_add(vt_sha256_state *s, const void *data, size_t size);
+/* A text with its NUL, so that two texts are not one. */
+void vt_sha256_text(vt_sha256_state *s, const char *text);
 void vt_sha256_end(vt_sha256_state *s, uint8_t out[32]);
+void vt_sha256_end_hex(vt_sha256_state *s, char out[65]);
 
 void vt_sha256(const void *data, size_t size, uint8_t out[32]);
 void vt_sha256_hex(char out[65], const uint8_t hash[32]);

@@ -92,22 +92,20 @@ static void name_cache(check *c)
     const char *path = vt_dataset_path(c->d, 0);
     const size_t n = strlen(path) - strlen(vt_dataset_name(c->d, 0));
     vt_sha256_state s;
-    uint8_t hash[32];
     char hex[65], *root = NULL, *real = NULL;
 
     if (vt_format(&root, "%.*s", (int)n, path) == VITCL_OK)
         real = realpath(root, NULL);
     vt_sha256_begin(&s);
-    vt_sha256_add(&s, VITCL_VERSION, sizeof VITCL_VERSION);
+    vt_sha256_text(&s, VITCL_VERSION);
     for (size_t i = 0; i < VT_COUNT(variables); i++) {
         const char *value = vt_getenv(variables[i]);
 
-        vt_sha256_add(&s, value ? value : "", value ? strlen(value) + 1 : 1);
+        vt_sha256_text(&s, value ? value : "");
     }
     if (real)
         vt_sha256_add(&s, real, strlen(real));
-    vt_sha256_end(&s, hash);
-    vt_sha256_hex(hex, hash);
+    vt_sha256_end_hex(&s, hex);
     snprintf(c->name, sizeof c->name, "%s.pictures", hex);
     if (!real && c->folder >= 0) {
         close(c->folder);

@@ -12,25 +12,20 @@
 #define FILES 64 /* whose contents are read */
 #define FILE_MOST ((size_t)1 << 30)
 
-static void add_text(vt_sha256_state *s, const char *text)
-{
-    vt_sha256_add(s, text, strlen(text) + 1);
-}
-
 void vt_dataset_hash_names(vt_sha256_state *s, const vt_dataset *d)
 {
     char number[16];
 
-    add_text(s, d->kind);
+    vt_sha256_text(s, d->kind);
     for (size_t i = 0; i < d->classes; i++)
-        add_text(s, d->name[i]);
+        vt_sha256_text(s, d->name[i]);
     for (uint32_t i = 0; i < d->count; i++) {
         const char *name = vt_dataset_name(d, i);
 
         snprintf(number, sizeof number, "%" PRIu32, d->label[i]);
-        add_text(s, number);
+        vt_sha256_text(s, number);
         if (name)
-            add_text(s, name);
+            vt_sha256_text(s, name);
     }
 }
 
@@ -67,7 +62,6 @@ vitcl_status vt_dataset_hash(char out[65], const vt_dataset *d)
 {
     vitcl_status st = VITCL_OK;
     vt_sha256_state s;
-    uint8_t hash[32];
 
     vt_sha256_begin(&s);
     vt_dataset_hash_names(&s, d);
@@ -75,8 +69,7 @@ vitcl_status vt_dataset_hash(char out[65], const vt_dataset *d)
         vt_sha256_add(&s, d->parts[i].file.data, d->parts[i].file.size);
     if (d->path)
         VT_TRY(hash_files(&s, d));
-    vt_sha256_end(&s, hash);
-    vt_sha256_hex(out, hash);
+    vt_sha256_end_hex(&s, out);
 done:
     return st;
 }

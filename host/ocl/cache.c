@@ -50,11 +50,6 @@ typedef struct reference {
 
 /* ---- keys ---- */
 
-static void add(vt_sha256_state *s, const char *text)
-{
-    vt_sha256_add(s, text, strlen(text) + 1);
-}
-
 /* Environment variables that affect a driver's compiler. */
 static void add_environment(vt_sha256_state *s)
 {
@@ -87,8 +82,8 @@ static void add_environment(vt_sha256_state *s)
         const char *value = vt_getenv(names[i]);
 
         if (value) {
-            add(s, names[i]);
-            add(s, value);
+            vt_sha256_text(s, names[i]);
+            vt_sha256_text(s, value);
         }
     }
 }
@@ -98,8 +93,8 @@ vt_sha256_state vt_cache_key_begin(const char *common)
     vt_sha256_state s;
 
     vt_sha256_begin(&s);
-    add(&s, FORMAT);
-    add(&s, common);
+    vt_sha256_text(&s, FORMAT);
+    vt_sha256_text(&s, common);
     return s;
 }
 
@@ -108,9 +103,9 @@ vt_cache_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
 {
     vt_cache_key key;
 
-    add(&s, text);
-    add(&s, options);
-    add(&s, dev->identity);
+    vt_sha256_text(&s, text);
+    vt_sha256_text(&s, options);
+    vt_sha256_text(&s, dev->identity);
     add_environment(&s);
     vt_sha256_end(&s, key.hash);
     return key;

@@ -76,14 +76,10 @@ typedef struct fetch {
 
 static void end_hash(fetch *f, char hex[65])
 {
-    uint8_t digest[32];
-
-    if (f->sha256) {
-        vt_sha256_end(&f->two, digest);
-        vt_sha256_hex(hex, digest);
-    } else if (f->one) {
+    if (f->sha256)
+        vt_sha256_end_hex(&f->two, hex);
+    else if (f->one)
         vt_pull_module_calls()->sha1_end(f->one, hex);
-    }
     f->one = NULL;
 }
 

@@ -172,7 +172,6 @@ static void add_number(vt_sha256_state *h, int64_t v)
 static void identify(vt_tokenizer *t)
 {
     vt_sha256_state *h = &t->hash;
-    uint8_t hash[32];
     const int64_t numbers[] = {t->clean,
                                t->lower,
                                t->lower_pieces,
@@ -200,10 +199,9 @@ static void identify(vt_tokenizer *t)
         add_number(h, a->id);
         add_number(h,
                    a->left | a->right << 1 | a->single << 2 | a->normal << 3);
-        vt_sha256_add(h, a->s, strlen(a->s) + 1);
+        vt_sha256_text(h, a->s);
     }
-    vt_sha256_end(h, hash);
-    vt_sha256_hex(t->identity, hash);
+    vt_sha256_end_hex(h, t->identity);
 }
 
 vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,

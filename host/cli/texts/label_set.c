@@ -116,31 +116,24 @@ int label_set_check(const label_set *s, const char *what, const char *how,
 
 /* ---- what the vectors depend on ---- */
 
-static void add(vt_sha256_state *s, const char *text)
-{
-    vt_sha256_add(s, text, strlen(text) + 1);
-}
-
 static void add_lines(vt_sha256_state *h, const text_list *l)
 {
     char count[24];
 
     snprintf(count, sizeof count, "%zu", l->count);
-    add(h, count);
+    vt_sha256_text(h, count);
     for (size_t i = 0; i < l->count; i++)
-        add(h, l->item[i]);
+        vt_sha256_text(h, l->item[i]);
 }
 
 void label_set_identity(char id[LABEL_SET_ID], const label_set *s)
 {
     vt_sha256_state h;
-    uint8_t hash[32];
 
     vt_sha256_begin(&h);
     add_lines(&h, &s->labels);
     add_lines(&h, &s->prompts);
-    vt_sha256_end(&h, hash);
-    vt_sha256_hex(id, hash);
+    vt_sha256_end_hex(&h, id);
 }
 
 /* Of the files beside the weights that a tokenizer can be read from: their
@@ -175,7 +168,7 @@ static void add_tokenizer(vt_sha256_state *h, const char *path)
         snprintf(text, sizeof text, "%s %lld %lld.%09ld", names[i],
                  (long long)st.st_size, (long long)st.st_mtim.tv_sec,
                  st.st_mtim.tv_nsec);
-        add(h, text);
+        vt_sha256_text(h, text);
     }
 }
 
@@ -195,16 +188,16 @@ static bool find_key(uint8_t key[KEPT_KEY], const label_set *s,
         return false;
     label_set_identity(set_id, s);
     vt_sha256_begin(&h);
-    add(&h, "vitcl labels 1");
-    add(&h, vitcl_version());
-    add(&h, model_id);
-    add(&h, set_id);
-    add(&h, info.name);
-    add(&h, info.driver);
-    add(&h, o->precision ? o->precision : "f32");
-    add(&h, o->gemm ? o->gemm : "");
-    add(&h, how->lower ? "lower" : "");
-    add(&h, o->any_batch ? "any batch" : "");
+    vt_sha256_text(&h, "vitcl labels 1");
+    vt_sha256_text(&h, vitcl_version());
+    vt_sha256_text(&h, model_id);
+    vt_sha256_text(&h, set_id);
+    vt_sha256_text(&h, info.name);
+    vt_sha256_text(&h, info.driver);
+    vt_sha256_text(&h, o->precision ? o->precision : "f32");
+    vt_sha256_text(&h, o->gemm ? o->gemm : "");
+    vt_sha256_text(&h, how->lower ? "lower" : "");
+    vt_sha256_text(&h, o->any_batch ? "any batch" : "");
     add_tokenizer(&h, path);
     vt_sha256_end(&h, key);
     return true;
