@@ -29,37 +29,37 @@ bool vt_user_file(int fd)
 }
 
 /* The folder that contains the folder "vitcl". */
-static bool parent(char *out, size_t size, const char *variable,
-                   const char *fallback)
+static bool parent(char *out, size_t size, vt_user_dir dir)
 {
-    const char *base = vt_getenv(variable), *home = vt_getenv("HOME");
+    const bool cache = dir == VT_USER_CACHE;
+    const char *base = vt_getenv(cache ? "XDG_CACHE_HOME" : "XDG_CONFIG_HOME");
+    const char *home = vt_getenv("HOME");
     int n;
 
     if (base && base[0] == '/')
         n = snprintf(out, size, "%s", base);
     else if (home && home[0] == '/')
-        n = snprintf(out, size, "%s/%s", home, fallback);
+        n = snprintf(out, size, "%s/%s", home, cache ? ".cache" : ".config");
     else
         return false;
     return n > 0 && (size_t)n + sizeof "/vitcl" <= size;
 }
 
-bool vt_user_path(char *out, size_t size, const char *variable,
-                  const char *fallback)
+bool vt_user_path(char *out, size_t size, vt_user_dir dir)
 {
-    if (!parent(out, size, variable, fallback))
+    if (!parent(out, size, dir))
         return false;
     strcat(out, "/vitcl");
     return true;
 }
 
-int vt_user_folder(const char *variable, const char *fallback, bool make)
+int vt_user_folder(vt_user_dir dir, bool make)
 {
     char path[4096];
     int fd, why = 0; /* errno of a failed mkdir() */
 
     errno = 0;
-    if (!parent(path, sizeof path, variable, fallback))
+    if (!parent(path, sizeof path, dir))
         return -1;
     if (make && mkdir(path, 0700) != 0 && errno != EEXIST)
         why = errno;
@@ -82,7 +82,7 @@ int vt_user_cache(void)
 
     if (off && strcmp(off, "off") == 0)
         return -1;
-    return vt_user_folder("XDG_CACHE_HOME", ".cache", true);
+    return vt_user_folder(VT_USER_CACHE, true);
 }
 
 bool vt_user_read(int fd, void *out, size_t size)

@@ -15,12 +15,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The path $variable/vitcl, else ~/fallback/vitcl; false: neither is set. */
-bool vt_user_path(char *out, size_t size, const char *variable,
-                  const char *fallback);
+/* $XDG_CACHE_HOME/vitcl, else ~/.cache/vitcl; $XDG_CONFIG_HOME/vitcl, else
+ * ~/.config/vitcl. */
+typedef enum vt_user_dir { VT_USER_CACHE, VT_USER_CONFIG } vt_user_dir;
+/* Its path; false: neither variable nor home is set. */
+bool vt_user_path(char *out, size_t size, vt_user_dir dir);
 /* Opens that folder, and creates it if `make`. -1: absent or not safe to use;
  * errno says why, 0 if others can write to it or it has no path. */
-int vt_user_folder(const char *variable, const char *fallback, bool make);
+int vt_user_folder(vt_user_dir dir, bool make);
 /* The folder for caches, created if it is missing; -1: none, or switched off by
  * VITCL_CACHE=off. */
 int vt_user_cache(void);

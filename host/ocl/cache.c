@@ -127,7 +127,7 @@ void vt_cache_tell(void)
     if (!vt_logs())
         return;
     folder = vt_cache_folder();
-    (void)vt_user_path(path, sizeof path, "XDG_CACHE_HOME", ".cache");
+    (void)vt_user_path(path, sizeof path, VT_USER_CACHE);
     if (folder >= 0)
         vt_log("cache: %s", path);
     else if (off && strcmp(off, "off") == 0)

@@ -37,11 +37,6 @@ void vt_choice_variables(char *out, size_t size)
     }
 }
 
-static int folder_of(bool make)
-{
-    return vt_user_folder("XDG_CONFIG_HOME", ".config", make);
-}
-
 /* The file's lines after the first; NULL: none. */
 static char *read_lines(char **text, int folder)
 {
@@ -94,7 +89,7 @@ static bool find(char out[VT_CHOICE], int folder, const char *question)
 
 bool vt_choice_load(char out[VT_CHOICE], const char *question)
 {
-    const int folder = folder_of(false);
+    const int folder = vt_user_folder(VT_USER_CONFIG, false);
     const bool found = find(out, folder, question);
 
     if (folder >= 0)
@@ -116,7 +111,7 @@ static bool ours(char **text, int folder)
 
 bool vt_choices_possible(void)
 {
-    const int folder = folder_of(true);
+    const int folder = vt_user_folder(VT_USER_CONFIG, true);
     bool good = folder >= 0 && faccessat(folder, ".", W_OK, 0) == 0;
     char *text = NULL;
 
@@ -147,7 +142,7 @@ bool vt_choice_save(char answer[VT_CHOICE], const char *question,
 {
     static const char note[] =
         "# version, question, answer: delete a line to measure again\n";
-    const int folder = folder_of(true);
+    const int folder = vt_user_folder(VT_USER_CONFIG, true);
     char *text = NULL, *lines = NULL, kept[VT_CHOICE];
     const char *old;
     bool good = false;
@@ -180,7 +175,7 @@ void vt_choices_each(const char *begin,
                                    const char *answer),
                      void *context)
 {
-    const int folder = folder_of(false);
+    const int folder = vt_user_folder(VT_USER_CONFIG, false);
     char *text, *at = read_lines(&text, folder), *q, *a;
 
     while (next(&at, &q, &a))

@@ -25,16 +25,11 @@
 #define LIMIT ((size_t)256 << 10)
 #define LINE ((size_t)512 + VT_ENTRY)
 
-static int folder_of(bool make)
-{
-    return vt_user_folder("XDG_CONFIG_HOME", ".config", make);
-}
-
 bool vt_params_path(char *out, size_t size)
 {
     const size_t n = sizeof "/" NAME;
 
-    if (size < n || !vt_user_path(out, size - n, "XDG_CONFIG_HOME", ".config"))
+    if (size < n || !vt_user_path(out, size - n, VT_USER_CONFIG))
         return false;
     strcat(out, "/" NAME);
     return true;
@@ -120,7 +115,7 @@ void vt_params_text(vt_params_table *table, vitcl_device_info *info, char *text)
 
 void vt_params_load(vt_params_table *table, vitcl_device_info *info)
 {
-    const int folder = folder_of(false);
+    const int folder = vt_user_folder(VT_USER_CONFIG, false);
     char *text = NULL;
     const char *why = NULL;
     bool there;
@@ -182,7 +177,7 @@ static vitcl_status read_lines(char **text, char **lines, int folder,
 
 vitcl_status vt_params_check(void)
 {
-    const int folder = folder_of(false);
+    const int folder = vt_user_folder(VT_USER_CONFIG, false);
     vitcl_status st;
     char path[4096] = "", *text = NULL, *lines;
 
@@ -197,7 +192,7 @@ vitcl_status vt_params_check(void)
 
 vitcl_status vt_params_save(const vt_dev *dev, const char *entry)
 {
-    const int folder = folder_of(true);
+    const int folder = vt_user_folder(VT_USER_CONFIG, true);
     const char *behind = entry;
     char path[4096] = "", key[LINE], line[LINE];
     char *text = NULL, *rest, *old, *out = NULL;
