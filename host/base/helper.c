@@ -168,6 +168,45 @@ int vt_process_start(vt_process *out, const char *program,
     return 0;
 }
 
+int vt_process_start_bare(vt_process *out, const char *program, int zero,
+                          int one, char *const *argv)
+{
+    static const char *const kept[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS",
+                                       "UBSAN_OPTIONS", "LSAN_OPTIONS",
+                                       "TSAN_OPTIONS"};
+    char *environment[VT_COUNT(kept) + 1] = {NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t all;
+    size_t n = 0;
+    int error;
+
+    for (size_t i = 0; i < VT_COUNT(kept); i++) {
+        const char *value = vt_getenv(kept[i]);
+
+        if (value &&
+            vt_format(&environment[n], "%s=%s", kept[i], value) == VITCL_OK)
+            n++;
+    }
+    sigfillset(&all); /* blocked until it has set its own handlers */
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&how);
+    error = posix_spawn_file_actions_adddup2(&files, zero, 0);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(&files, one, 1);
+    if (!error)
+        error = posix_spawnattr_setsigmask(&how, &all);
+    if (!error)
+        error = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
+    if (!error)
+        error = vt_process_start(out, program, &files, &how, argv, environment);
+    posix_spawnattr_destroy(&how);
+    posix_spawn_file_actions_destroy(&files);
+    while (n-- > 0)
+        free(environment[n]);
+    return error;
+}
+
 siginfo_t vt_process_end(vt_process *p)
 {
     siginfo_t end = {0};

@@ -36,6 +36,12 @@ int vt_process_start(vt_process *out, const char *program,
                      const posix_spawn_file_actions_t *files,
                      const posix_spawnattr_t *how, char *const *argv,
                      char *const *environment);
+/* Starts one that reads what others made, with these two as its descriptors 0
+ * and 1: it inherits only the variables that the dynamic loader and the
+ * sanitizers read, and all signals are blocked until it has set its own
+ * handlers. 0 or an errno. */
+int vt_process_start_bare(vt_process *out, const char *program, int zero,
+                          int one, char *const *argv);
 /* Kills the process if it still runs, and reaps it. Returns how it ended;
  * si_code is 0 where that is unknown (SIGCHLD is ignored, or the host reaped it
  * first). */

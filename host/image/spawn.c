@@ -1,23 +1,17 @@
 /*
  * spawn.c - start, talk to and end the decoder programs vitcl-decode and
  * vitcl-decode-all.
- *
- * Its environment has only the variables that the dynamic loader and the
- * sanitizers read.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include "image/sandbox.h"
 
 #include "base/cores.h"
-#include "base/environment.h"
 #include "base/helper.h"
 #include "base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -75,45 +69,6 @@ int vt_memory_file(const char *name)
     return fd;
 }
 
-static int spawn(vt_process *out, const char *program, int socket, int memory,
-                 char **argv)
-{
-    static const char *const kept[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS",
-                                       "UBSAN_OPTIONS", "LSAN_OPTIONS",
-                                       "TSAN_OPTIONS"};
-    char *environment[VT_COUNT(kept) + 1] = {NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    sigset_t all;
-    size_t n = 0;
-    int error;
-
-    for (size_t i = 0; i < VT_COUNT(kept); i++) {
-        const char *value = vt_getenv(kept[i]);
-
-        if (value &&
-            vt_format(&environment[n], "%s=%s", kept[i], value) == VITCL_OK)
-            n++;
-    }
-    sigfillset(&all); /* blocked until it has set its own handlers */
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&how);
-    error = posix_spawn_file_actions_adddup2(&files, socket, 0);
-    if (!error)
-        error = posix_spawn_file_actions_adddup2(&files, memory, 1);
-    if (!error)
-        error = posix_spawnattr_setsigmask(&how, &all);
-    if (!error)
-        error = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
-    if (!error)
-        error = vt_process_start(out, program, &files, &how, argv, environment);
-    posix_spawnattr_destroy(&how);
-    posix_spawn_file_actions_destroy(&files);
-    while (n-- > 0)
-        free(environment[n]);
-    return error;
-}
-
 vitcl_status vt_decode_start(vt_decode_process *out, bool all, int memory,
                              uint64_t bytes, uint64_t room,
                              const vt_decode_limits *limits)
@@ -145,7 +100,7 @@ vitcl_status vt_decode_start(vt_decode_process *out, bool all, int memory,
     vt_above_two(&pair[1]);
     error = pair[0] < 0 || pair[1] < 0
                 ? EMFILE
-                : spawn(&p.os, program, pair[1], memory, argv);
+                : vt_process_start_bare(&p.os, program, pair[1], memory, argv);
     if (error) {
         st =
             vt_fail(VITCL_EIO, "cannot start %s: %s", program, strerror(error));

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE /* pipe2 */
 #include "scale/tar.h"
 
-#include "base/environment.h"
 #include "base/file.h"
 #include "base/helper.h"
 #include "base/memory.h"
@@ -37,53 +36,10 @@ bool vt_tar_unlocked(void)
     return atomic_load(&unlocked);
 }
 
-static int spawn(vt_tar *a, const char *program, int in, int out, vt_shard s,
-                 uint64_t first)
-{
-    static const char *const kept[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS",
-                                       "UBSAN_OPTIONS", "LSAN_OPTIONS"};
-    char *environment[VT_COUNT(kept) + 1] = {NULL};
-    char k[16], n[16], position[24], word[] = "vitcl-unpack";
-    char *argv[] = {word, k, n, position, NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    size_t count = 0;
-    sigset_t all;
-    int error;
-
-    snprintf(k, sizeof k, "%u", s.k);
-    snprintf(n, sizeof n, "%u", s.n);
-    snprintf(position, sizeof position, "%" PRIu64, first);
-    for (size_t i = 0; i < VT_COUNT(kept); i++) {
-        const char *value = vt_getenv(kept[i]);
-
-        if (value &&
-            vt_format(&environment[count], "%s=%s", kept[i], value) == VITCL_OK)
-            count++;
-    }
-    sigfillset(&all); /* blocked until it has set its own handlers */
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&how);
-    error = posix_spawn_file_actions_adddup2(&files, in, 0);
-    if (!error)
-        error = posix_spawn_file_actions_adddup2(&files, out, 1);
-    if (!error)
-        error = posix_spawnattr_setsigmask(&how, &all);
-    if (!error)
-        error = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
-    if (!error)
-        error = vt_process_start(&a->process, program, &files, &how, argv,
-                                 environment);
-    posix_spawnattr_destroy(&how);
-    posix_spawn_file_actions_destroy(&files);
-    while (count-- > 0)
-        free(environment[count]);
-    return error;
-}
-
 static vitcl_status start(vt_tar *a, int in, vt_shard s, uint64_t first)
 {
-    char program[PATH_MAX];
+    char program[PATH_MAX], k[16], n[16], position[24], word[] = "vitcl-unpack";
+    char *argv[] = {word, k, n, position, NULL};
     vitcl_status st;
     int ends[2] = {-1, -1}, error;
 
@@ -93,14 +49,18 @@ static vitcl_status start(vt_tar *a, int in, vt_shard s, uint64_t first)
 #endif
     VT_TRY(vt_helper_find(program, sizeof program, "vitcl-unpack",
                           "VITCL_UNPACK", "reads archives"));
+    snprintf(k, sizeof k, "%u", s.k);
+    snprintf(n, sizeof n, "%u", s.n);
+    snprintf(position, sizeof position, "%" PRIu64, first);
     if (pipe2(ends, O_CLOEXEC) != 0)
         VT_TRY(vt_fail(VITCL_ENOMEM, "cannot start %s: %s", program,
                        strerror(errno)));
     vt_above_two(&ends[0]);
     vt_above_two(&ends[1]);
-    error = ends[0] < 0 || ends[1] < 0
-                ? EMFILE
-                : spawn(a, program, in, ends[1], s, first);
+    error =
+        ends[0] < 0 || ends[1] < 0
+            ? EMFILE
+            : vt_process_start_bare(&a->process, program, in, ends[1], argv);
     if (error)
         VT_TRY(vt_fail(VITCL_EIO, "cannot start %s: %s", program,
                        strerror(error)));
