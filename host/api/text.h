@@ -40,8 +40,5 @@ struct vitcl_text {
 /* vitcl_text_embed_tokens(), for a call that uses the text; n <= batch. */
 vitcl_status vt_text_run(float *out, vitcl_text *t, const int32_t *ids,
                          uint32_t n);
-/* As vitcl_text_tokens(). */
-vitcl_status vt_text_encode(int32_t *ids, uint32_t *count, const vitcl_text *t,
-                            const char *utf8);
 
 #endif

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-vitcl_status vt_text_encode(int32_t *ids, uint32_t *count, const vitcl_text *t,
-                            const char *utf8)
+static vitcl_status encode(int32_t *ids, uint32_t *count, const vitcl_text *t,
+                           const char *utf8)
 {
     if (!t->tokenizer)
         return vt_fail(t->tokenizer_status, "%s", t->tokenizer_message);
@@ -29,7 +29,7 @@ vitcl_status vitcl_text_tokens(int32_t *ids, uint32_t *count,
     VT_GIVEN(text);
     VT_GIVEN(utf8);
     VT_TRY(VT_NEW(&made, text->context));
-    VT_TRY(vt_text_encode(made, &n, text, utf8));
+    VT_TRY(encode(made, &n, text, utf8));
     memcpy(ids, made, text->context * sizeof *ids);
     *count = n;
 done:
@@ -45,7 +45,7 @@ static vitcl_status run_texts(float *out, vitcl_text *t,
     uint32_t count;
 
     for (uint32_t i = 0; i < n; i++)
-        VT_TRY(vt_text_encode(t->ids + i * t->context, &count, t, utf8[i]));
+        VT_TRY(encode(t->ids + i * t->context, &count, t, utf8[i]));
     VT_TRY(vt_text_run(out, t, t->ids, n));
 done:
     return st;

@@ -47,9 +47,8 @@ uint32_t vt_dataset_label(const vt_dataset *d, uint32_t index);
 const char *vt_dataset_path(const vt_dataset *d, uint32_t index);
 /* The same as "class/file", or as the table has it. */
 const char *vt_dataset_name(const vt_dataset *d, uint32_t index);
-/* Adds the kind, the classes, and each picture's label and name. */
-void vt_dataset_hash_names(vt_sha256_state *s, const vt_dataset *d);
-/* The same, and the size of each picture file. */
+/* Adds the kind, the classes, each picture's label and name, and the size of
+ * each picture file. */
 void vt_dataset_hash_sizes(vt_sha256_state *s, const vt_dataset *d);
 /* Of names and of contents: all of files of records; of picture files some, for
  * a comparison of copies that takes no longer with more of them. */

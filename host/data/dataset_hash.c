@@ -12,7 +12,8 @@
 #define FILES 64 /* whose contents are read */
 #define FILE_MOST ((size_t)1 << 30)
 
-void vt_dataset_hash_names(vt_sha256_state *s, const vt_dataset *d)
+/* Adds the kind, the classes, and each picture's label and name. */
+static void hash_names(vt_sha256_state *s, const vt_dataset *d)
 {
     char number[16];
 
@@ -33,7 +34,7 @@ void vt_dataset_hash_sizes(vt_sha256_state *s, const vt_dataset *d)
 {
     struct stat file;
 
-    vt_dataset_hash_names(s, d);
+    hash_names(s, d);
     for (uint32_t i = 0; d->path && i < d->count; i++) {
         const uint64_t size =
             stat(d->path[i], &file) == 0 ? (uint64_t)file.st_size : 0;
@@ -64,7 +65,7 @@ vitcl_status vt_dataset_hash(char out[65], const vt_dataset *d)
     vt_sha256_state s;
 
     vt_sha256_begin(&s);
-    vt_dataset_hash_names(&s, d);
+    hash_names(&s, d);
     for (size_t i = 0; i < d->part_count; i++)
         vt_sha256_add(&s, d->parts[i].file.data, d->parts[i].file.size);
     if (d->path)

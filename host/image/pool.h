@@ -66,10 +66,7 @@ vt_decode_job *vt_pool_job(const vt_decoder_pool *p, unsigned i);
 /* How many of the first jobs may be sent: as many as there are slots, so that a
  * million waiting paths cost nothing. */
 unsigned vt_pool_window(const vt_decoder_pool *p);
-/* Marks a job as done: with pixels in its slot, or with a message. */
-void vt_pool_finish(vt_decoder_pool *p, vt_decode_job *j, vitcl_status status,
-                    const char *message);
-/* The same, with the current message. */
+/* Marks a job as done, with the current message. */
 void vt_pool_fail(vt_decoder_pool *p, vt_decode_job *j, vitcl_status status);
 /* Waits at most `ms` for answers and reads one from each ready worker. */
 void vt_pool_listen(vt_decoder_pool *p, int ms);

@@ -71,8 +71,9 @@ unsigned vt_pool_window(const vt_decoder_pool *p)
     return VT_MIN(p->pending, p->count * p->depth);
 }
 
-void vt_pool_finish(vt_decoder_pool *p, vt_decode_job *j, vitcl_status status,
-                    const char *message)
+/* Marks a job as done: with pixels in its slot, or with a message. */
+static void finish(vt_decoder_pool *p, vt_decode_job *j, vitcl_status status,
+                   const char *message)
 {
     if (j->worker != VT_NO_WORKER) {
         vt_worker *w = &p->workers[j->worker];
@@ -94,7 +95,7 @@ void vt_pool_fail(vt_decoder_pool *p, vt_decode_job *j, vitcl_status status)
     char message[VT_MESSAGE_ROOM];
 
     snprintf(message, sizeof message, "%s", vt_message());
-    vt_pool_finish(p, j, status, message);
+    finish(p, j, status, message);
 }
 
 /* The job that the worker is decoding: it handles orders in sending order. */
@@ -177,7 +178,7 @@ static bool take_reply(vt_decoder_pool *p, int index)
                          j->height > VT_SIDE_MAX ||
                          (uint64_t)j->width * j->height > p->limits.pixels))
             return false;
-        vt_pool_finish(p, j, VITCL_OK, NULL);
+        finish(p, j, VITCL_OK, NULL);
     } else if (reply.status == VITCL_ENOMEM && p->limits.large && !j->large) {
         w->unfinished -= w->unfinished > 0;
         w->taken[j->slot] = false;
@@ -194,7 +195,7 @@ static bool take_reply(vt_decoder_pool *p, int index)
         vt_pool_fail(p, j, VITCL_ECORRUPT);
     } else {
         reply.message[sizeof reply.message - 1] = 0;
-        vt_pool_finish(p, j, (vitcl_status)reply.status, reply.message);
+        finish(p, j, (vitcl_status)reply.status, reply.message);
     }
     return true;
 }

@@ -28,7 +28,8 @@ size_t vt_name_grid(const char *name, int *h, int *w)
     return (size_t)(at - name);
 }
 
-size_t vt_name_standard(const char *name)
+/* As vt_name_grid() for name@std. */
+static size_t name_standard(const char *name)
 {
     const char *at = strchr(name, '@');
 
@@ -239,7 +240,7 @@ static vitcl_status read_param(float *out, const vt_model *m, const char *name,
         return vt_attention_derive(out, m, name, count);
     n = vt_name_grid(name, &h, &w);
     if (!n)
-        n = vt_name_standard(name) + vt_name_folded(name);
+        n = name_standard(name) + vt_name_folded(name);
     if (n && n < sizeof plain) {
         memcpy(plain, name, n);
         plain[n] = 0;

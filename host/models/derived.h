@@ -14,8 +14,6 @@
 
 /* Parses name@HxW; returns the length of the plain name, 0: another form. */
 size_t vt_name_grid(const char *name, int *h, int *w);
-/* The same for name@std. */
-size_t vt_name_standard(const char *name);
 /* The same for name@bn. */
 size_t vt_name_folded(const char *name);
 /* A parameter of the file. A preset has random weights, close to normal, scales

@@ -61,7 +61,8 @@ static vt_val attention_pool(vt_plan *p, const vt_model *m, vt_val x)
     return vt_pool(p, x, VT_POOL_TOKEN, 0);
 }
 
-vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x)
+/* [B,T,D] -> [B,F], including fc_norm and the attention pool. */
+static vt_val pool(vt_plan *p, const vt_model *m, vt_val x)
 {
     const vt_config *c = vt_model_config(m);
     const char *norm = c->norm_last ? "norm" : "fc_norm";
@@ -99,7 +100,7 @@ void vt_vit_head(vt_plan *p, const vt_model *m, vt_val x,
         out->patches = last_patches(p, c, x);
         return;
     }
-    x = vt_vit_pool(p, m, x);
+    x = pool(p, m, x);
     if (c->pre_logits)
         x = vt_dense(p, x, "pre_logits.fc", c->pre_logits, true, VT_ACT_TANH,
                      VT_NONE, VT_NONE);

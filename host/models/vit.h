@@ -68,8 +68,6 @@ int vt_vit_block_rows(const vt_plan *p, const vt_config *c, int i);
 
 /* The final norm; "norm", or HF's "last_hidden_state" without a head. */
 vt_val vt_vit_norm(vt_plan *p, const vt_config *c, vt_val x);
-/* [B,T,D] -> [B,F], including fc_norm and the attention pool. */
-vt_val vt_vit_pool(vt_plan *p, const vt_model *m, vt_val x);
 /* norm, pool, head; "features", "logits". */
 void vt_vit_head(vt_plan *p, const vt_model *m, vt_val x,
                  const vt_build_options *o, vt_outputs *out);

@@ -113,11 +113,6 @@ vt_cache_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
 
 /* ---- files ---- */
 
-int vt_cache_folder(void)
-{
-    return vt_user_cache();
-}
-
 void vt_cache_tell(void)
 {
     const char *off = vt_getenv("VITCL_CACHE");
@@ -126,7 +121,7 @@ void vt_cache_tell(void)
 
     if (!vt_logs())
         return;
-    folder = vt_cache_folder();
+    folder = vt_user_cache();
     (void)vt_user_path(path, sizeof path, VT_USER_CACHE);
     if (folder >= 0)
         vt_log("cache: %s", path);
@@ -224,7 +219,7 @@ static void mark_used(int fd)
 bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
                    const char *options)
 {
-    const int folder = vt_cache_folder();
+    const int folder = vt_user_cache();
     const unsigned char *binary = NULL;
     unsigned char *mine = NULL;
     cl_program program = NULL;
@@ -273,7 +268,7 @@ static bool has(int folder, const vt_cache_key *key)
 
 bool vt_cache_has(const vt_cache_key *key)
 {
-    const int folder = vt_cache_folder();
+    const int folder = vt_user_cache();
     const bool found = folder >= 0 && has(folder, key);
 
     if (folder >= 0)
@@ -283,7 +278,7 @@ bool vt_cache_has(const vt_cache_key *key)
 
 bool vt_cache_on(void)
 {
-    const int folder = vt_cache_folder();
+    const int folder = vt_user_cache();
 
     if (folder >= 0)
         close(folder);
@@ -328,7 +323,7 @@ void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program)
 {
     static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
     static bool swept, failed;
-    const int folder = vt_cache_folder();
+    const int folder = vt_user_cache();
     unsigned char *binary = NULL;
     header h = {.format = FORMAT};
     char name[80];
@@ -361,7 +356,7 @@ done:
 void vt_cache_refer(vt_dev *dev, const vt_cache_key *key,
                     const vt_cache_key *joint)
 {
-    const int folder = vt_cache_folder();
+    const int folder = vt_user_cache();
     reference r = {.format = REFERS};
     char name[80];
 
@@ -379,7 +374,7 @@ void vt_cache_refer(vt_dev *dev, const vt_cache_key *key,
 
 bool vt_cache_referred(vt_cache_key *joint, const vt_cache_key *key)
 {
-    const int folder = vt_cache_folder();
+    const int folder = vt_user_cache();
     reference r;
     char name[80];
     bool good;

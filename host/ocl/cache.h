@@ -18,8 +18,6 @@ typedef struct vt_cache_key {
 vt_sha256_state vt_cache_key_begin(const char *common);
 vt_cache_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
                               const char *text, const char *options);
-/* The open folder; -1: the cache is disabled, or no folder is safe to use. */
-int vt_cache_folder(void);
 /* Loads a built program. False: absent, damaged (then removed), rejected by the
  * driver, or the cache is disabled. Never an error. */
 bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,

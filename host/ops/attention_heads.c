@@ -30,7 +30,9 @@ static size_t turned_bytes(vt_mma_choice c, int keys, int d)
     return places(c, (d + n - 1) / n * n, keys / 8);
 }
 
-size_t vt_mma_tiles_bytes(vt_mma_choice c, int keys, int d, int rows,
+/* Local memory: `rows` tiles of rows of keys, on AMD `turned` more with the
+ * same in rows of numbers, and what an emulation needs. */
+static size_t tiles_bytes(vt_mma_choice c, int keys, int d, int rows,
                           int turned)
 {
     return (size_t)rows * rows_bytes(c, keys, d) +
@@ -39,7 +41,8 @@ size_t vt_mma_tiles_bytes(vt_mma_choice c, int keys, int d, int rows,
            (c.emulated ? SCRATCH : 0);
 }
 
-size_t vt_mma_kept_bytes(const vt_mma_heads *h, int d)
+/* Of rows of one tensor that are kept. */
+static size_t kept_bytes(const vt_mma_heads *h, int d)
 {
     return h->kept ? (size_t)(h->queries * ((d + 15) / 16) * 32) : 0;
 }
@@ -72,16 +75,15 @@ vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
                       .kept = vt_mma_intel(c.kind) && d > (full ? 32 : 64),
                       .keys = most_keys(c, d, bias, full)};
 
-    while (h.keys > least && vt_mma_tiles_bytes(c, h.keys, d, tiles, 1) >
-                                 vt_dev_info(dev)->local_bytes)
+    while (h.keys > least &&
+           tiles_bytes(c, h.keys, d, tiles, 1) > vt_dev_info(dev)->local_bytes)
         h.keys /= 2;
     h.queries = h.subgroups * (vt_mma_nvidia(c.kind) ? k->rows : k->columns);
     /* a bias needs the registers; smaller heads wait for powers of 2 */
     if (d >= 64 && d <= k->twice && !bias && !full && queries > h.queries)
         h.fragments = 2, h.queries *= 2;
     h.items = (size_t)(h.subgroups * k->lanes);
-    h.local_bytes =
-        vt_mma_tiles_bytes(c, h.keys, d, tiles, 1) + vt_mma_kept_bytes(&h, d);
+    h.local_bytes = tiles_bytes(c, h.keys, d, tiles, 1) + kept_bytes(&h, d);
     return h;
 }
 
@@ -131,8 +133,8 @@ vt_mma_heads vt_mma_gradient_of(vt_mma_choice c, int d)
     h.queries = h.subgroups * (vt_mma_nvidia(c.kind) ? k->rows : k->columns);
     h.items = (size_t)(h.subgroups * k->lanes);
     /* two tensors, on AMD their transposes, and what belongs to rows */
-    h.local_bytes = vt_mma_tiles_bytes(c, h.keys, d, 2, 2) + 8 * ITEMS +
-                    2 * vt_mma_kept_bytes(&h, d);
+    h.local_bytes =
+        tiles_bytes(c, h.keys, d, 2, 2) + 8 * ITEMS + 2 * kept_bytes(&h, d);
     return h;
 }
 

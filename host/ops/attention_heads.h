@@ -20,12 +20,6 @@ bool vt_mma_heads_take(int d);
  * which takes registers. */
 vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
                              int queries, bool bias, bool full);
-/* Local memory: `rows` tiles of rows of keys, on AMD `turned` more with the
- * same in rows of numbers, and what an emulation needs. */
-size_t vt_mma_tiles_bytes(vt_mma_choice c, int keys, int d, int rows,
-                          int turned);
-/* Of rows of one tensor that are kept. */
-size_t vt_mma_kept_bytes(const vt_mma_heads *h, int d);
 /* Work-items in all. */
 size_t vt_mma_heads_items(const vt_mma_heads *h, int rows, int heads);
 /* The defines of that; 96 bytes are enough. */

@@ -18,14 +18,15 @@
  * 100000 files has about 8 MB. */
 enum { TRIALS = 3, LIST_MAX = 10 << 20, DEPTH = 32 };
 
-bool vt_is_hash(const char *s)
+static bool is_hash(const char *s)
 {
     const size_t n = strspn(s, "0123456789abcdef");
 
     return !s[n] && (n == 40 || n == 64);
 }
 
-bool vt_file_name_is_safe(const char *file)
+/* A name that may stand in a snapshot's folder: no path, not hidden. */
+static bool is_safe_name(const char *file)
 {
     const size_t n = strspn(file, "0123456789-_."
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -166,7 +167,7 @@ static vitcl_status list(vt_repository *r)
         const char *name;
 
         if (vt_json_string(&name, vt_json_get(at, "rfilename")) &&
-            vt_file_name_is_safe(name))
+            is_safe_name(name))
             r->listed[r->count++] = (vt_listed){.file = name};
     }
     qsort(r->listed, r->count, sizeof *r->listed, by_name);
@@ -205,7 +206,7 @@ vitcl_status vt_repository_open(vt_repository *out, const vt_pull *p)
     VT_TRY(
         vt_json_parse(&out->json, t.data ? t.data : "", t.used, DEPTH, name));
     if (!vt_json_string(&commit, vt_json_get(out->json, "sha")) ||
-        !vt_is_hash(commit) ||
+        !is_hash(commit) ||
         !vt_json_is_array(vt_json_get(out->json, "siblings"))) {
         st = vt_fail(
             VITCL_EIO,
@@ -282,7 +283,7 @@ vitcl_status vt_remote_ask(vt_remote *out, const vt_pull *p, const char *commit,
     }
     etag = a.linked_etag[0] ? a.linked_etag : a.etag;
     unquote(etag);
-    if (!vt_is_hash(etag)) {
+    if (!is_hash(etag)) {
         st = vt_fail(VITCL_EIO,
                      "%s: the hub gives neither a SHA-256 nor a git hash, so "
                      "the file cannot be verified",

@@ -32,8 +32,6 @@ void vt_repository_close(vt_repository *r);
 /* NULL: it has no such file. */
 vt_listed *vt_repository_find(const vt_repository *r, const char *file);
 
-/* A name that may stand in a snapshot's folder: no path, not hidden. */
-bool vt_file_name_is_safe(const char *file);
 /* Asks for size and hash of a file. */
 vitcl_status vt_remote_ask(vt_remote *out, const vt_pull *p, const char *commit,
                            const char *file);
@@ -42,6 +40,5 @@ vitcl_status vt_remote_url(char out[VT_URL], const vt_pull *p,
                            const char *commit, const char *file);
 /* Why an answer is of no use. what: "" or a file's name. */
 vitcl_status vt_refused(const vt_pull *p, const vt_answer *a, const char *what);
-bool vt_is_hash(const char *s);
 
 #endif

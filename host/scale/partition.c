@@ -303,7 +303,8 @@ void vt_manifest_sample(uint64_t *sample, const char *path)
     *sample = vt_checksum(known, sizeof known);
 }
 
-vitcl_status vt_partition_paths(char **out, const char *path)
+/* x.paths of x.npy, which the caller frees; NULL: the part has no such file. */
+static vitcl_status paths_of(char **out, const char *path)
 {
     *out = NULL;
     if (!vt_path_ends(path, ".npy"))
@@ -318,7 +319,7 @@ static vitcl_status sum_part(vt_manifest *m, const char *path)
     char *paths = NULL;
 
     m->paths = 0;
-    VT_TRY(vt_partition_paths(&paths, path));
+    VT_TRY(paths_of(&paths, path));
     VT_TRY(vt_checksum_file(&m->sum, path));
     if (paths)
         VT_TRY(vt_checksum_file(&m->paths, paths));

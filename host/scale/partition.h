@@ -50,8 +50,6 @@ vitcl_status vt_manifest_identify(char id[65], const char *path);
 /* Writes the manifest of the part at `path`, which is complete; sets `bytes`
  * and `file`. */
 vitcl_status vt_partition_finish(vt_manifest *m, const char *path);
-/* x.paths of x.npy, which the caller frees; NULL: the part has no such file. */
-vitcl_status vt_partition_paths(char **out, const char *path);
 vitcl_status vt_manifest_load(vt_manifest *out, const char *path);
 /* VITCL_EINVAL, with the reason, if a part of `b` does not belong to those of
  * `a`. */

@@ -22,7 +22,9 @@
 #define HEAD 3 /* tensors before those of parameters */
 #define NOTES (sizeof(vt_notes) / sizeof(double))
 
-const char *const *vt_checkpoint_kinds(const vt_optimizer_config *r)
+/* The optimiser's tensors a parameter, NULL-ended; the first, "", is the
+ * parameter itself. */
+static const char *const *kinds_of(const vt_optimizer_config *r)
 {
     static const char *const lists[2][2][KINDS + 1] = {
         {{"", "sgd.v", NULL}, {"", "sgd.v", "ema", NULL}},
@@ -82,7 +84,7 @@ static vitcl_status add_numbers(writer *w, const char *name, vt_file_dtype type,
 static vitcl_status fill_state(void *context, size_t index, uint8_t *out)
 {
     writer *w = context;
-    const char *const *kinds = vt_checkpoint_kinds(w->c->optimizer);
+    const char *const *kinds = kinds_of(w->c->optimizer);
 
     return vt_trainer_read((float *)(void *)out, w->c->trainer,
                            (index - HEAD) / w->kinds,
@@ -93,7 +95,7 @@ static vitcl_status write_state(const vt_checkpoint *c, long step)
 {
     static const char *const metadata[] = {"format", "vitcl-training", NULL};
     vitcl_status st = VITCL_OK;
-    const char *const *kinds = vt_checkpoint_kinds(c->optimizer);
+    const char *const *kinds = kinds_of(c->optimizer);
     const size_t n = vt_trainer_parameters(c->trainer);
     int64_t now = step, state = (int64_t)c->random_state;
     const double last[] = {c->unscored->loss, c->unscored->accuracy};
@@ -412,7 +414,7 @@ done:
 vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c)
 {
     vitcl_status st = VITCL_OK;
-    const char *const *kinds = vt_checkpoint_kinds(c->optimizer);
+    const char *const *kinds = kinds_of(c->optimizer);
     int64_t done = 0, state = 0;
     vt_notes notes;
     vt_unscored unscored;

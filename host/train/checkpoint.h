@@ -55,8 +55,5 @@ vitcl_status vt_checkpoint_best(const vt_checkpoint *c);
 vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c);
 /* Is the model in best/ as it was written? If there is none, it is. */
 vitcl_status vt_checkpoint_check_best(const char *folder);
-/* The optimiser's tensors a parameter, NULL-ended; the first, "", is the
- * parameter itself. */
-const char *const *vt_checkpoint_kinds(const vt_optimizer_config *r);
 
 #endif

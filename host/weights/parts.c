@@ -114,7 +114,8 @@ vitcl_status vt_tensor_part_lay_out(vt_tensor_part *p, vt_layout layout,
     return VITCL_OK;
 }
 
-vt_tensor vt_tensor_part_range(const vt_tensor_part *p)
+/* The bytes in the file that the part reads. */
+static vt_tensor range_of(const vt_tensor_part *p)
 {
     vt_tensor r = *p->tensor;
     size_t step = r.count ? r.size / (size_t)r.count : 0;
@@ -163,7 +164,7 @@ vitcl_status vt_tensor_part_read(float *out, const vt_tensor_part *p)
         memset(out, 0, (size_t)p->count * sizeof *out);
         return VITCL_OK;
     }
-    t = vt_tensor_part_range(p);
+    t = range_of(p);
     if (p->axes == 0)
         return vt_tensor_f32(out, &t);
     VT_TRY(VT_NEW(&in, (size_t)p->count));

@@ -22,7 +22,5 @@ typedef struct vt_tensor_part {
 vitcl_status vt_tensor_part_lay_out(vt_tensor_part *p, vt_layout layout,
                                     const char *file);
 vitcl_status vt_tensor_part_read(float *out, const vt_tensor_part *p);
-/* The bytes in the file that the part reads. */
-vt_tensor vt_tensor_part_range(const vt_tensor_part *p);
 
 #endif

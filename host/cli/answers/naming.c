@@ -49,18 +49,21 @@ void naming_judge(naming *n, const float *logits, const vitcl_session *session,
     vitcl_class_choose(n->top, n->k, n->scaled, n->classes, n->answer);
 }
 
-bool naming_doubts(const naming *n)
+/* Can answers be unsure? */
+static bool doubts(const naming *n)
 {
     return n->threshold > 0;
 }
 
 bool naming_sure(const naming *n)
 {
-    return !naming_doubts(n) ||
+    return !doubts(n) ||
            (n->detail == 0 && n->top[0].probability >= n->threshold);
 }
 
-bool naming_holds(const naming *n, uint32_t i)
+/* Is class i of top sure? Where a picture has one class, the first stands for
+ * all. */
+static bool holds(const naming *n, uint32_t i)
 {
     return n->answer == VITCL_ANY_CLASSES
                ? n->detail == 0 && n->top[i].probability >= n->threshold
@@ -107,9 +110,9 @@ void naming_json(const naming *n, const answer *a)
 {
     if (!json_picture(a))
         return;
-    if (naming_doubts(n))
+    if (doubts(n))
         printf(",\"sure\":%s", naming_sure(n) ? "true" : "false");
-    if (naming_doubts(n) && n->detail)
+    if (doubts(n) && n->detail)
         printf(",\"detail\":\"%s\"", n->detail > 0 ? "finer" : "coarser");
     if (n->answer != VITCL_ONE_CLASS)
         printf(",\"function\":\"%s\"",
@@ -123,8 +126,8 @@ void naming_json(const naming *n, const answer *a)
         printf(",\"%s\":",
                n->answer == VITCL_NUMBERS ? "number" : "probability");
         json_number((double)n->top[i].probability);
-        if (naming_doubts(n) && n->answer == VITCL_ANY_CLASSES)
-            printf(",\"sure\":%s", naming_holds(n, i) ? "true" : "false");
+        if (doubts(n) && n->answer == VITCL_ANY_CLASSES)
+            printf(",\"sure\":%s", holds(n, i) ? "true" : "false");
         printf("}");
     }
     printf("]}\n");
@@ -153,7 +156,7 @@ void naming_tsv(const naming *n, const answer *a)
         tsv_text(name_of(n, n->top[i].label));
         printf("\t");
         put_answer(n, i);
-        printf("%s\n", naming_holds(n, i) ? "" : "\tnot sure");
+        printf("%s\n", holds(n, i) ? "" : "\tnot sure");
     }
 }
 
@@ -188,9 +191,7 @@ void naming_csv(const naming *n, const answer *a)
         printf(",");
         put_answer(n, i);
         if (i == 0)
-            printf(",%s,", !naming_doubts(n) ? ""
-                           : naming_sure(n)  ? "yes"
-                                             : "no");
+            printf(",%s,", !doubts(n) ? "" : naming_sure(n) ? "yes" : "no");
     }
     printf("\r\n");
 }

@@ -304,7 +304,8 @@ static void copy_environment(void)
     environment_again[n] = again;
 }
 
-void guard_caches(void)
+/* Before a driver is loaded: chooses a trusted folder for its cache. */
+static void guard_caches(void)
 {
     static bool done;
 

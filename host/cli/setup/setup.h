@@ -134,8 +134,6 @@ int usual_threads(void);
 
 /* main()'s arguments, for a restart. */
 void guard_arguments(char *const *argv);
-/* Before a driver is loaded: chooses a trusted folder for its cache. */
-void guard_caches(void);
 /* From here to the end of the first run (or of the command) the program
  * restarts if a driver crashes. */
 void guard_begin(void);
