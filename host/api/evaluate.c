@@ -94,13 +94,7 @@ done:
     return st;
 }
 
-/* A picture that cannot be read or decoded is counted as failed. Any other
- * error, such as lack of memory, is not its fault and ends the evaluation. */
-static bool is_the_pictures(vitcl_status st)
-{
-    return st == VITCL_EIO || st == VITCL_ECORRUPT || st == VITCL_EUNSUPPORTED;
-}
-
+/* A picture that cannot be read or decoded is counted as failed. */
 static void leave_out(const vitcl_dataset *dataset, const vt_pass *s,
                       size_t position)
 {
@@ -132,7 +126,7 @@ static vitcl_status next_batch(void *context, vitcl_batch *out, int wait)
                        : next_record(rgb, session, s, p->at);
         if (st == VITCL_OK)
             b->position[n++] = p->at;
-        else if (is_the_pictures(st) && !owner(p->r, s)->strict)
+        else if (vt_picture_broken(st) && !owner(p->r, s)->strict)
             leave_out(owner(p->r, s), s, p->at);
         else
             goto done;

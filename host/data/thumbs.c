@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-bool vt_thumb_broken(vitcl_status st)
-{
-    return st == VITCL_EIO || st == VITCL_ECORRUPT || st == VITCL_EUNSUPPORTED;
-}
-
 /* The next square; pool NULL: of a record. */
 static vitcl_status next(uint8_t *rgb, vt_decoder_pool *pool,
                          const vt_dataset *d, uint32_t picture,
@@ -51,7 +46,7 @@ vitcl_status vt_thumbs(const vt_dataset *d, const uint32_t *picture, size_t n,
     }
     for (size_t i = 0; i < n; i++) {
         st = next(rgb, pool, d, picture[i], &how);
-        if (st != VITCL_OK && !vt_thumb_broken(st))
+        if (st != VITCL_OK && !vt_picture_broken(st))
             goto done;
         VT_TRY(take(context, picture[i], st == VITCL_OK ? rgb : NULL));
     }

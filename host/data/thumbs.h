@@ -16,7 +16,5 @@ typedef vitcl_status (*vt_thumb)(void *context, uint32_t picture,
  * calls `take` for each, in order. */
 vitcl_status vt_thumbs(const vt_dataset *d, const uint32_t *picture, size_t n,
                        vt_thumb take, void *context);
-/* Is a failure that of the picture? Others, such as lack of memory, are not. */
-bool vt_thumb_broken(vitcl_status st);
 
 #endif

@@ -33,6 +33,9 @@ vitcl_status vt_image_decode(vt_picture *out, const void *bytes, size_t size,
 vitcl_status vt_image_decode_on_white(vt_picture *out, const void *bytes,
                                       size_t size, const char *name);
 void vt_picture_free(vt_picture *p);
+/* Is a failure to read or decode a picture its own? Others, such as lack of
+ * memory, are not. */
+bool vt_picture_broken(vitcl_status st);
 
 /* A copy whose longer side has at most `side` pixels: each is the mean of those
  * that it covers. */

@@ -61,6 +61,11 @@ vitcl_status vt_picture_new(vt_picture *out, uint32_t width, uint32_t height,
     return VITCL_OK;
 }
 
+bool vt_picture_broken(vitcl_status st)
+{
+    return st == VITCL_EIO || st == VITCL_ECORRUPT || st == VITCL_EUNSUPPORTED;
+}
+
 void vt_picture_free(vt_picture *p)
 {
     if (!p)
