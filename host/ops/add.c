@@ -55,7 +55,7 @@ static void rows_grad(vt_plan *p, const vt_step *s)
     vt_val g = vt_grad(p, s->out[VT_PAIR_OUT]);
 
     vt_op_give(p, s->in[VT_PAIR_A], g);
-    vt_add_rows_grad(p, vt_grad_param(p, s->in[VT_PAIR_B]), g);
+    vt_add_to(p, vt_grad_param(p, s->in[VT_PAIR_B]), g);
 }
 
 const vt_op vt_op_add_rows = {.name = "add_rows",

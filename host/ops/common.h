@@ -124,10 +124,9 @@ void vt_op_give(vt_plan *p, vt_val v, vt_val g);
 enum { VT_DW_X, VT_DW_W, VT_DW_DY, VT_DW_SUM, VT_DW_INS };
 void vt_op_grad_w(vt_plan *p, const vt_op *op, vt_val g, vt_val x, vt_val w,
                   int ints, const int *i);
-/* g += x, of the same shape; g is a VT_STATE. */
+/* g += x, or the column sums of x[..,G] where it has more rows; g is a
+ * VT_STATE. */
 void vt_add_to(vt_plan *p, vt_val g, vt_val x);
-/* dy[R] += column sums of dx[..,R]. */
-void vt_add_rows_grad(vt_plan *p, vt_val dy, vt_val dx);
 
 /* ---- sums and products of two tensors ---- */
 

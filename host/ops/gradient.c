@@ -47,11 +47,6 @@ void vt_add_to(vt_plan *p, vt_val g, vt_val x)
                      0, NULL);
 }
 
-void vt_add_rows_grad(vt_plan *p, vt_val dy, vt_val dx)
-{
-    vt_add_to(p, dy, dx);
-}
-
 vt_step *vt_op_grad_step(vt_plan *p, const vt_op *op, const vt_step *s)
 {
     vt_step *g = vt_step_new(p, op);

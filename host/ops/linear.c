@@ -326,7 +326,7 @@ static void grad_parameters(vt_plan *p, vt_val g, vt_val x, vt_val w, vt_val b)
     if (db == VT_NONE || !vt_grad_wanted(p, w) ||
         vt_value_of(p, w)->kind != VT_PARAM || !look(&both, p, d) ||
         !both.sums) {
-        vt_add_rows_grad(p, db, g);
+        vt_add_to(p, db, g);
         vt_op_grad_w(p, &grad_w, g, x, w, 0, NULL);
         return;
     }
