@@ -158,8 +158,7 @@ vitcl_status vitcl_dataset_shared(uint32_t *out, const char **name,
     if (vt_dataset_enter(dataset, false) != VITCL_OK)
         return VITCL_EBUSY;
     if ((st = vt_dataset_enter(other, false)) == VITCL_OK) {
-        st = vt_dataset_shared(&s, other->d, dataset->d, VT_SHARED_MOST, NULL,
-                               NULL);
+        st = vt_dataset_shared(&s, other->d, dataset->d, VT_SHARED_MOST);
         vt_dataset_leave(other, false);
     }
     vt_dataset_leave(dataset, false);

@@ -73,12 +73,10 @@ static void count(vt_shared *s, const entry *list, size_t n)
 typedef struct comparing {
     const vt_dataset *a, *b;
     uint32_t read, most;
-    vitcl_progress progress;
-    void *context;
 } comparing;
 
 /* A file that cannot be read is no one's equal. */
-static vitcl_status sum(entry *list, size_t n, comparing *c, bool whole)
+static void sum(entry *list, size_t n, comparing *c, bool whole)
 {
     for (size_t i = 0; i < n; i++) {
         entry *e = &list[i];
@@ -88,12 +86,9 @@ static vitcl_status sum(entry *list, size_t n, comparing *c, bool whole)
         e->readable =
             (whole ? vt_checksum_file(&e->sum, path)
                    : vt_checksum_tail(&e->sum, &size, path)) == VITCL_OK;
-        if (++c->read % 64 == 0 && c->progress &&
-            c->progress(c->context, c->read, c->most))
-            return vt_fail(VITCL_ESTOPPED, "stopped");
+        c->read++;
     }
     qsort(list, n, sizeof *list, by_sum);
-    return VITCL_OK;
 }
 
 static bool equal(const entry *a, const entry *b, bool reads)
@@ -104,32 +99,27 @@ static bool equal(const entry *a, const entry *b, bool reads)
 
 /* n files of one size, of both datasets: the same file, or the same end, or,
  * where that is so, the same bytes. */
-static vitcl_status compare(vt_shared *s, entry *list, size_t n, comparing *c,
-                            bool ends)
+static void compare(vt_shared *s, entry *list, size_t n, comparing *c,
+                    bool ends)
 {
     const bool reads = !ends || n <= c->most - VT_MIN(c->read, c->most);
-    vitcl_status st = VITCL_OK;
 
     if (reads)
-        VT_TRY(sum(list, n, c, !ends));
+        sum(list, n, c, !ends);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && equal(&list[i], &list[end], reads);)
             end++;
         if (!reads || !ends)
             count(s, list + i, end - i);
         else if (both(list + i, end - i))
-            VT_TRY(compare(s, list + i, end - i, c, false));
+            compare(s, list + i, end - i, c, false);
     }
-done:
-    return st;
 }
 
 vitcl_status vt_dataset_shared(vt_shared *out, const vt_dataset *a,
-                               const vt_dataset *b, uint32_t most,
-                               vitcl_progress progress, void *context)
+                               const vt_dataset *b, uint32_t most)
 {
-    comparing c = {
-        .a = a, .b = b, .most = most, .progress = progress, .context = context};
+    comparing c = {.a = a, .b = b, .most = most};
     vitcl_status st = VITCL_OK;
     entry *list = NULL;
     size_t n = 0;
@@ -146,7 +136,7 @@ vitcl_status vt_dataset_shared(vt_shared *out, const vt_dataset *a,
         for (end = i + 1; end < n && list[end].size == list[i].size;)
             end++;
         if (both(list + i, end - i))
-            VT_TRY(compare(out, list + i, end - i, &c, true));
+            compare(out, list + i, end - i, &c, true);
     }
     if (out->count)
         out->name = vt_dataset_path(b, out->first);

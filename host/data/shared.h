@@ -14,9 +14,8 @@ typedef struct vt_shared {
 } vt_shared;
 /* Equal are the same file and files of the same bytes. So that this takes no
  * longer with many pictures, bytes are compared of files of one size alone, of
- * `most` files at most. progress: as in vitcl.h; NULL: none. */
+ * `most` files at most. */
 vitcl_status vt_dataset_shared(vt_shared *out, const vt_dataset *a,
-                               const vt_dataset *b, uint32_t most,
-                               vitcl_progress progress, void *context);
+                               const vt_dataset *b, uint32_t most);
 
 #endif

@@ -78,7 +78,7 @@ static bool is_newer(const vt_json *config)
             (major == NEWEST_MAJOR && minor > NEWEST_MINOR));
 }
 
-static vitcl_status check_hf(const vt_json *o, const key *rows, const key *more,
+static vitcl_status check_hf(const vt_json *o, const key *rows,
                              const vt_json *config, const char *path)
 {
     vitcl_status st = VITCL_OK;
@@ -88,7 +88,6 @@ static vitcl_status check_hf(const vt_json *o, const key *rows, const key *more,
         const key *row = find(vt_config_hf_all, name);
 
         row = row ? row : find(rows, name);
-        row = row ? row : find(more, name);
         if (row)
             VT_TRY(check_value(row, v, path));
         else if (is_newer(config))
@@ -182,9 +181,9 @@ vitcl_status vt_config_keys(const vt_config *c, const vt_json *config,
         VT_TRY(vt_preprocess_timm_keys(vt_json_get(config, "pretrained_cfg"),
                                        path));
     } else if (c->source == VT_SOURCE_HF) {
-        VT_TRY(check_hf(vision, rows, NULL, config, path));
+        VT_TRY(check_hf(vision, rows, config, path));
         if (vision != config)
-            VT_TRY(check_hf(config, vt_config_hf_towers, NULL, config, path));
+            VT_TRY(check_hf(config, vt_config_hf_towers, config, path));
         VT_TRY(agree(c, rows, vision, path));
     }
 done:

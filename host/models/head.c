@@ -4,6 +4,13 @@
  */
 #include "models/vit.h"
 
+/* A copy under the name "norm", if that is wanted. */
+static void alias_norm(vt_plan *p, vt_val x)
+{
+    if (vt_wanted(p, "norm"))
+        vt_name(p, vt_scale(p, x, 1.0f), "norm");
+}
+
 vt_val vt_vit_norm(vt_plan *p, const vt_config *c, vt_val x)
 {
     const int rows = vt_vit_rows(p, c);
@@ -23,11 +30,11 @@ vt_val vt_vit_norm(vt_plan *p, const vt_config *c, vt_val x)
     if (vt_vit_returns_tokens(c)) {
         vt_name(p, x, "last_hidden_state");
         vt_keep(p, x);
-        vt_vit_alias(p, x, "norm");
+        alias_norm(p, x);
     } else if (c->final_norm) {
         vt_name(p, x, "norm");
     } else {
-        vt_vit_alias(p, x, "norm");
+        alias_norm(p, x);
     }
     return x;
 }

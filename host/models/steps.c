@@ -26,12 +26,6 @@ vt_val vt_vit_layernorm(vt_plan *p, vt_val x, const vt_config *c,
     return vt_layernorm(p, x, gamma, beta, c->eps);
 }
 
-void vt_vit_alias(vt_plan *p, vt_val x, const char *name)
-{
-    if (vt_wanted(p, "%s", name))
-        vt_name(p, vt_scale(p, x, 1.0f), "%s", name);
-}
-
 void vt_vit_return(vt_plan *p, vt_val x, const char *name)
 {
     x = vt_scale(p, x, 1.0f);

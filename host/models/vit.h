@@ -76,8 +76,6 @@ void vt_vit_head(vt_plan *p, const vt_model *m, vt_val x,
 vt_val vt_vit_layernorm(vt_plan *p, vt_val x, const vt_config *c,
                         const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* A copy under a second name, if that name is wanted. */
-void vt_vit_alias(vt_plan *p, vt_val x, const char *name);
 /* Keeps an extra output of the original library under its name there. It is a
  * copy because a value has one name. */
 void vt_vit_return(vt_plan *p, vt_val x, const char *name);

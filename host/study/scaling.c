@@ -98,14 +98,13 @@ static double factor(const point *a, int na, const point *b, int nb)
     return n ? pow(10, sum / n) : 0;
 }
 
-static void add(vt_experiment *e, const char *arm, point p, bool plain)
+static void add(vt_experiment *e, const char *arm, point p)
 {
     vt_study_result r = {.x = p.x,
                          .mean = p.y,
                          .sd = (double)NAN,
                          .tries = 1,
-                         .paper = (double)NAN,
-                         .plain = plain};
+                         .paper = (double)NAN};
 
     snprintf(r.arm, sizeof r.arm, "%s", arm);
     vt_study_add_result(e, &r);
@@ -148,7 +147,7 @@ static void read(vt_experiment *e)
 
         count[f] = front(of[f], own, m);
         for (int i = 0; i < m; i++) {
-            add(e, vt_family_names[f], own[i], false);
+            add(e, vt_family_names[f], own[i]);
             all[n++] = own[i];
         }
     }
@@ -157,7 +156,7 @@ static void read(vt_experiment *e)
         const int m = front(pareto, all, n);
 
         for (int i = 0; i < m; i++) {
-            add(e, "pareto-front", pareto[i], false);
+            add(e, "pareto-front", pareto[i]);
             for (int f = 0; f < VT_FAMILIES; f++)
                 for (int k = 0; k < count[f]; k++)
                     on[f] +=

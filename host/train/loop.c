@@ -130,7 +130,7 @@ static vitcl_status one_pass(vt_micro_result *out, vt_loop *l,
         return VITCL_OK;
     vt_filled_take(&part, &l->filled, b, at, n);
     vt_trainer_begin(l->trainer, step, pass);
-    VT_TRY(vt_answers_begin(&targets, &l->answers, &part, 0));
+    VT_TRY(vt_answers_begin(&targets, &l->answers, &part));
     VT_TRY(vt_trainer_batch_halting(&loss, l->trainer, part.pixels, targets,
                                     halts));
     if (!isfinite(loss)) {

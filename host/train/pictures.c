@@ -59,7 +59,7 @@ vitcl_status vt_pictures_shared(const vt_dataset *d, const vt_dataset *val,
     vitcl_status st;
     vt_shared s;
 
-    VT_TRY(vt_dataset_shared(&s, d, val, UINT32_MAX, NULL, NULL));
+    VT_TRY(vt_dataset_shared(&s, d, val, UINT32_MAX));
     if (s.count)
         tell(o, context,
              "%u of the %u pictures to score %s among those to train, too, "

@@ -45,18 +45,16 @@ void vt_answers_free(vt_answers *a)
 }
 
 vitcl_status vt_answers_begin(const float **targets, vt_answers *a,
-                              const vt_batch *b, uint32_t at)
+                              const vt_batch *b)
 {
     vitcl_status st = VITCL_OK;
-    const size_t first = at * a->rows;
 
     if (!a->masked) {
-        *targets = b->targets + at * (size_t)vt_trainer_classes(a->trainer);
+        *targets = b->targets;
         return VITCL_OK;
     }
-    VT_TRY(vt_trainer_corrupt(a->trainer, b->source + first));
-    vt_mask_targets(a->targets, b->colour + first, a->micro * a->rows,
-                    a->smoothing);
+    VT_TRY(vt_trainer_corrupt(a->trainer, b->source));
+    vt_mask_targets(a->targets, b->colour, a->micro * a->rows, a->smoothing);
     *targets = a->targets;
 done:
     return st;
@@ -239,7 +237,7 @@ static vitcl_status score_mine(score_rounds *s, size_t first)
     if (first >= s->h->count)
         return VITCL_OK;
     VT_TRY(vt_batches_next(&b, s->batches));
-    VT_TRY(vt_answers_begin(&targets, s->a, &b, 0));
+    VT_TRY(vt_answers_begin(&targets, s->a, &b));
     VT_TRY(vt_trainer_evaluate(&ignored, s->a->trainer, b.pixels, targets));
     VT_TRY(vt_trainer_logits(s->a->logits, s->a->trainer));
     for (uint32_t i = 0; i < micro && first + i < s->h->count; i++) {
@@ -320,7 +318,7 @@ vitcl_status vt_score_colours(int32_t *colour, vt_answers *a, const vt_batch *b,
 
     if (averages)
         VT_TRY(swap_averages(a, true));
-    VT_TRY(vt_answers_begin(&targets, a, b, 0));
+    VT_TRY(vt_answers_begin(&targets, a, b));
     VT_TRY(vt_trainer_evaluate(&ignored, a->trainer, b->pixels, targets));
     VT_TRY(vt_trainer_logits(a->logits, a->trainer));
     for (size_t i = 0; i < a->micro * a->rows; i++)

@@ -29,10 +29,10 @@ vitcl_status vt_answers_new(vt_answers *out, vt_trainer *trainer,
                             uint32_t micro, bool masked, double smoothing);
 void vt_answers_free(vt_answers *a);
 
-/* The targets of the micro-batch that begins at picture `at` of b. With masked
- * patches, also tells the trainer which are masked. */
+/* The targets of the micro-batch b. With masked patches, also tells the trainer
+ * which are masked. */
 vitcl_status vt_answers_begin(const float **targets, vt_answers *a,
-                              const vt_batch *b, uint32_t at);
+                              const vt_batch *b);
 /* For the first n pictures of the last micro-batch: adds right answers. */
 vitcl_status vt_answers_count(vt_score_sums *out, vt_answers *a,
                               const float *targets, uint32_t n);
