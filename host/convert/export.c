@@ -18,8 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define JOINED 3
-
 typedef enum { WHOLE, PAD, FOLD, ADD_ROW, WIDEN, NARROW, ZEROS } form;
 
 typedef struct source {

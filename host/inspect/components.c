@@ -25,7 +25,6 @@ typedef struct work {
     int rows, width, k, steps;
     double *x;            /* [rows][width], centred; or */
     const double *c;      /* C[width][width] */
-    double *along;        /* [rows] */
     double *v;            /* [steps + 1][width] */
     double *alpha, *beta; /* the tridiagonal matrix; beta[j]: v[j], v[j + 1] */
     double *small, *turn; /* [steps][steps]: it, and its eigenvectors */
@@ -348,11 +347,6 @@ void vt_moments_add(vt_moments *m, const float *x, int rows)
             add(m->product + (size_t)c * (size_t)d, m->row[c], m->row, c + 1);
         m->rows++;
     }
-}
-
-uint64_t vt_moments_rows(const vt_moments *m)
-{
-    return m->rows;
 }
 
 vitcl_status vt_moments_components(double *axis, double *mean, double *variance,

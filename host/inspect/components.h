@@ -24,7 +24,6 @@ vitcl_status vt_components(double *axis, double *score, double *variance, int k,
 typedef struct vt_moments vt_moments;
 vitcl_status vt_moments_new(vt_moments **out, int width);
 void vt_moments_add(vt_moments *m, const float *x, int rows);
-uint64_t vt_moments_rows(const vt_moments *m);
 /* The components of all rows so far, as above. mean[width]: of the columns;
  * spread[k]: the standard deviation of the rows along each axis. */
 vitcl_status vt_moments_components(double *axis, double *mean, double *variance,

@@ -91,11 +91,6 @@ void vt_kernel_free(vt_kernel *k)
     free(k);
 }
 
-const char *vt_kernel_name(const vt_kernel *k)
-{
-    return k->name;
-}
-
 static vitcl_status set(vt_kernel *k, unsigned index, const void *value,
                         size_t size)
 {

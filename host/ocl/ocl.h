@@ -166,7 +166,6 @@ vitcl_status vt_kernel_ready(vt_kernel *k);
 /* Of a ready kernel's work-group, as the driver says; 0: it does not say. */
 size_t vt_kernel_local_bytes(const vt_kernel *k);
 void vt_kernel_free(vt_kernel *k);
-const char *vt_kernel_name(const vt_kernel *k);
 vitcl_status vt_kernel_buf(vt_kernel *k, unsigned index,
                            vt_buf *b); /* NULL ok */
 vitcl_status vt_kernel_int(vt_kernel *k, unsigned index, int32_t v);
