@@ -118,6 +118,13 @@ void vt_close_from(int fd)
         close(fd);
 }
 
+const char *vt_path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 bool vt_path_ends(const char *s, const char *ending)
 {
     const size_t n = strlen(s), m = strlen(ending);

@@ -34,6 +34,8 @@ void vt_close_from(int fd);
 
 bool vt_path_is_folder(const char *path);
 bool vt_path_exists(const char *path);
+/* What is behind the last slash. */
+const char *vt_path_name(const char *path);
 /* Does it end like this, with something before it? */
 bool vt_path_ends(const char *path, const char *ending);
 

@@ -31,9 +31,7 @@ enum {
 
 static size_t folder_length(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-
-    return slash ? (size_t)(slash - path) + 1 : 0;
+    return (size_t)(vt_path_name(path) - path);
 }
 
 /* As fs.protected_symlinks has it, which the kernel checks for open() alone:

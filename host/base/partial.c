@@ -18,13 +18,12 @@ enum { MOST = 1000, PIECE = 1 << 16 };
 vitcl_status vt_partial_name(char **out, const char *path, unsigned number)
 {
     char *target = NULL, digits[16] = "";
-    const char *slash, *name, *dot;
+    const char *name, *dot;
     vitcl_status st;
     int n;
 
     VT_TRY(vt_newfile_target(&target, path));
-    slash = strrchr(target, '/'), name = slash ? slash + 1 : target;
-    dot = strrchr(name, '.');
+    name = vt_path_name(target), dot = strrchr(name, '.');
     n = (int)(dot && dot != name ? (size_t)(dot - target) : strlen(target));
     if (number > 1)
         snprintf(digits, sizeof digits, "%u", number);

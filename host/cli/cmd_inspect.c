@@ -3,6 +3,7 @@
  * and of each picture's attention and tokens. A layer's probabilities are shown
  * during the run and not kept, so memory holds those of one layer.
  */
+#include "base/file.h"
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/together.h"
 #include "cli/pictures/pictures.h"
@@ -324,8 +325,7 @@ static int relate(work *w, const inspect_picture *p)
 
 static int draw(work *w, const answer *a, const uint8_t *rgb)
 {
-    const char *slash = strrchr(a->path, '/');
-    const inspect_picture p = {.name = slash ? slash + 1 : a->path,
+    const inspect_picture p = {.name = vt_path_name(a->path),
                                .rgb = rgb,
                                .height = (int)w->height,
                                .width = (int)w->width,

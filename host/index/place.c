@@ -9,6 +9,8 @@
  */
 #include "index/index.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,13 +24,6 @@ bool vt_same_folder(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 void vt_places_open(vt_places *p, const vt_index *x)
 {
     const char *base = vt_index_about(x)->folder, *file = vt_index_file(x),
@@ -37,7 +32,7 @@ void vt_places_open(vt_places *p, const vt_index *x)
 
     p->x = x;
     p->base[0] = p->own[0] = '\0';
-    if (base[0] && is_folder(base) && !vt_same_folder(base, "."))
+    if (base[0] && vt_path_is_folder(base) && !vt_same_folder(base, "."))
         snprintf(p->base, sizeof p->base, "%s", base);
     if (n < sizeof p->own)
         snprintf(p->own, sizeof p->own, "%.*s", (int)n, file);

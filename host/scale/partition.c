@@ -53,13 +53,6 @@ done:
 
 /* ---- manifests ---- */
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 vitcl_status vt_manifest_identify(char id[65], const char *path)
 {
     enum { LIMIT = 1 << 28 };
@@ -339,9 +332,9 @@ vitcl_status vt_partition_finish(vt_manifest *m, const char *path)
     if (stat(path, &s) != 0)
         VT_TRY(vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno)));
     m->bytes = (uint64_t)s.st_size;
-    if (strlen(file_name(path)) >= sizeof m->file)
+    if (strlen(vt_path_name(path)) >= sizeof m->file)
         VT_TRY(vt_fail(VITCL_EINVAL, "%s: the name is too long", path));
-    snprintf(m->file, sizeof m->file, "%s", file_name(path));
+    snprintf(m->file, sizeof m->file, "%s", vt_path_name(path));
     VT_TRY(sum_part(m, path));
     VT_TRY(vt_newfile_open(&f, name));
     VT_TRY(write_manifest(f.f, m));

@@ -215,7 +215,6 @@ static vitcl_status put_links(const part *p, const char *folder,
     VT_TRY(vt_study_folder(into));
     for (uint32_t i = 0; i < p->count; i++) {
         const char *from = vt_dataset_path(p->d, p->index[i]);
-        const char *name = strrchr(from, '/');
         const char *class =
             vt_dataset_class(p->d, vt_dataset_label(p->d, p->index[i]));
 
@@ -225,7 +224,7 @@ static vitcl_status put_links(const part *p, const char *folder,
                          table ? "" : class));
         VT_TRY(vt_study_folder(into));
         VT_TRY(vt_format(&path, "%s/%06u-%s", into, p->index[i],
-                         name ? name + 1 : from));
+                         vt_path_name(from)));
         if (symlink(from, path) != 0 && errno != EEXIST)
             VT_TRY(vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno)));
         if (!table)

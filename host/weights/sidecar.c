@@ -14,11 +14,9 @@
 
 vitcl_status vt_sidecar_path(char **out, const char *path, const char *name)
 {
-    const char *slash = strrchr(path, '/');
-
     if (vt_path_is_folder(path))
         return vt_format(out, "%s/%s", path, name);
-    return vt_format(out, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path,
+    return vt_format(out, "%.*s%s", (int)(vt_path_name(path) - path), path,
                      name);
 }
 

@@ -137,7 +137,6 @@ static vitcl_status read_shards(vt_tensors *t, entry *map, size_t n,
                                 const char *path)
 {
     vitcl_status st;
-    const char *slash = strrchr(path, '/');
     entry *shards = NULL;
     char *file = NULL;
     size_t opened = 0;
@@ -158,7 +157,7 @@ static vitcl_status read_shards(vt_tensors *t, entry *map, size_t n,
             goto done;
         }
         free(file), file = NULL;
-        VT_TRY(vt_format(&file, "%.*s%s", slash ? (int)(slash + 1 - path) : 0,
+        VT_TRY(vt_format(&file, "%.*s%s", (int)(vt_path_name(path) - path),
                          path, shard));
         VT_TRY(read_file(t, file));
         VT_TRY(check_shard(t, before, map, n, shard, path));

@@ -11,6 +11,7 @@
  */
 #define _GNU_SOURCE /* asprintf */
 #include "sorting.h"
+#include "base/file.h"
 #include "base/utf8.h"
 
 #include "scale/partition.h"
@@ -310,8 +311,7 @@ static bool link_in(const char *path, const char *folder, const char *name)
 
 void sorting_put(sorting *s, const answer *a, const naming *n)
 {
-    const char *path = a->path, *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *path = a->path, *name = vt_path_name(path);
     char *folder = NULL;
 
     if (s->full)

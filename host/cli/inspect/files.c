@@ -4,6 +4,7 @@
  * The index is written while pictures are looked at, so memory does not grow
  * with their number, and gets its name at the end.
  */
+#include "base/file.h"
 #include "base/json_print.h"
 #include "inspect.h"
 #include "inspect/report.h"
@@ -206,7 +207,7 @@ int inspect_of_picture(inspect_files *f, const char *path,
                        const vitcl_model *model, const vitcl_class *top,
                        uint32_t count)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = vt_path_name(path);
     int code = index_begin(f);
 
     if (code != EXIT_OK)

@@ -49,18 +49,11 @@ join(char out[HUB_PATH], const char *format, ...)
     return n > 0 && n < HUB_PATH;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static bool has_folder(const char *folder, const char *name)
 {
     char path[HUB_PATH];
 
-    return join(path, "%s/%s", folder, name) && is_folder(path);
+    return join(path, "%s/%s", folder, name) && vt_path_is_folder(path);
 }
 
 /* ---- names ---- */
@@ -319,14 +312,14 @@ static bool open_repository(hub_snapshot *out, char why[HUB_WHY],
     if (kind == REF_ABSENT) {
         if (strlen(revision) >= sizeof out->commit || strchr(revision, '/') ||
             !join(path, "%s/snapshots/%s", folder, revision) ||
-            !is_folder(path))
+            !vt_path_is_folder(path))
             return because(why, "%s has no revision %s; %s", folder, revision,
                            again);
         snprintf(out->commit, sizeof out->commit, "%s", revision);
     }
     if (!join(out->path, "%s/snapshots/%s", folder, out->commit))
         return because(why, "%.200s..: the path is too long", folder);
-    if (!is_folder(out->path))
+    if (!vt_path_is_folder(out->path))
         return because(why, "%s has no snapshots/%s, which refs/%s names; %s",
                        folder, out->commit, revision, again);
     return check_snapshot(out, why, folder, again);
@@ -344,7 +337,7 @@ bool hub_find(hub_snapshot *out, char why[HUB_WHY], const char *cache,
              n.revision ? "@" : "", n.revision ? n.revision : "");
     if (!join(folder, "%s/" FOLDER "%s--%s", cache, n.owner, n.name))
         return because(why, "%.200s..: the path is too long", cache);
-    if (!is_folder(folder)) {
+    if (!vt_path_is_folder(folder)) {
         because(why,
                 "no such path, and no " FOLDER "%s--%s in %s; "
                 "download it with %s or `git clone "
