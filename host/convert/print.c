@@ -41,15 +41,9 @@ void vt_put_three(FILE *f, const char *key, const float v[3])
 
 void vt_put_float(FILE *f, const char *key, float v)
 {
-    char text[32];
-    int digits = 6;
-    const locale_t before = vt_point_begin();
-
-    do
-        snprintf(text, sizeof text, "%.*g", digits, (double)v);
-    while (strtof(text, NULL) != v && ++digits <= 9);
-    vt_point_end(before);
-    fprintf(f, "  \"%s\": %s,\n", key, text);
+    fprintf(f, "  \"%s\": ", key);
+    put_float(f, v);
+    fputs(",\n", f);
 }
 
 void vt_put_sides(FILE *f, const char *key, int h, int w)
