@@ -5,7 +5,7 @@
  * of the file, padded with blanks as both formats allow, and filled in at the
  * end.
  */
-#include "api/busy.h"
+#include "api/handles.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "weights/weights.h"
@@ -17,13 +17,6 @@
 struct vitcl_tensors {
     vt_tensors *raw;
 };
-
-#define VT_GIVEN(pointer)                                                      \
-    do {                                                                       \
-        if (!(pointer))                                                        \
-            return vt_fail(VITCL_EINVAL, "%s: %s is NULL", __func__,           \
-                           #pointer);                                          \
-    } while (0)
 
 vitcl_status vitcl_tensors_open(vitcl_tensors **out, const char *path)
 {
