@@ -11,7 +11,7 @@
  */
 #include "plot/chart.h"
 
-#include "base/utf8.h"
+#include "plot/letters.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,6 @@
 #define PLOT_HEIGHT 440.0
 #define LOW_HEIGHT 110.0 /* of the panel below */
 
-enum { NAME_ROOM = 160 }; /* bytes of a text that are shown at most */
 enum { LEFT, RIGHT, BELOW, AXES };
 
 static const double palette[][3] = {
@@ -50,45 +49,6 @@ static void colour_of(cairo_t *c, size_t series)
 static void grey(cairo_t *c, double level)
 {
     cairo_set_source_rgb(c, level, level, level);
-}
-
-/* ---- text ---- */
-
-static void set_font(cairo_t *c)
-{
-    cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                           CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(c, TEXT);
-}
-
-static double width_of(cairo_t *c, const char *text)
-{
-    cairo_text_extents_t e;
-
-    cairo_text_extents(c, text, &e);
-    return e.x_advance;
-}
-
-/* out: the text, cleaned, or as much of it as fits and an ellipsis. Returns its
- * width. */
-static double fit(char out[NAME_ROOM], cairo_t *c, const char *text,
-                  double room)
-{
-    static const char dots[] = "\xe2\x80\xa6"; /* U+2026 */
-    char clean[NAME_ROOM - sizeof dots + 1];
-    bool cut = !vt_utf8_clean(clean, sizeof clean, text);
-    size_t n = strlen(clean);
-
-    for (;;) {
-        double width;
-
-        snprintf(out, NAME_ROOM, "%.*s%s", (int)n, clean, cut ? dots : "");
-        width = width_of(c, out);
-        if (width <= room || n == 0)
-            return width;
-        cut = true;
-        n = vt_utf8_cut(clean, n - 1);
-    }
 }
 
 /* ---- layout ---- */
@@ -131,7 +91,7 @@ static double widest(cairo_t *c, const vt_ticks *t)
 
     for (int i = 0; i < t->count; i++) {
         vt_ticks_label(label, t, i);
-        most = fmax(most, width_of(c, label));
+        most = fmax(most, vt_letters_width(c, label));
     }
     return most;
 }
@@ -178,11 +138,12 @@ static double legend(const vt_chart *h, cairo_t *c, bool draw)
 
     for (size_t i = 0; i < h->figure->count; i++) {
         const vt_series *s = &h->figure->series[i];
-        char name[NAME_ROOM];
+        char name[VT_LETTERS];
 
         if (!appears(s))
             continue;
-        entry(at, &x, &y, KEY + GAP + fit(name, c, s->name, name_room(h)), h);
+        entry(at, &x, &y,
+              KEY + GAP + vt_letters_fit(name, c, s->name, name_room(h)), h);
         if (!draw)
             continue;
         colour_of(c, i);
@@ -212,7 +173,7 @@ void vt_chart_layout(vt_chart *out, const vt_figure *figure, cairo_t *c)
     double from = figure->x.from, to = figure->x.to;
     vt_chart h = {.figure = figure, .width = WIDTH};
 
-    set_font(c);
+    vt_letters_font(c, TEXT);
     for (size_t i = 0; i < figure->count; i++)
         if (extent(&from, &to, &figure->series[i], false))
             h.used[axis_of(&figure->series[i])] = true;
@@ -265,8 +226,8 @@ static void straight(cairo_t *c, double x0, double y0, double x1, double y1)
 static void centred(cairo_t *c, double x, double y, const char *text,
                     double room, bool upright)
 {
-    char shown[NAME_ROOM];
-    const double width = fit(shown, c, text, room);
+    char shown[VT_LETTERS];
+    const double width = vt_letters_fit(shown, c, text, room);
 
     cairo_save(c);
     cairo_translate(c, x, y);
@@ -301,9 +262,9 @@ static void draw_y(const vt_chart *h, cairo_t *c, int axis)
         grey(c, 0.1);
         straight(c, edge, y, edge + out, y);
         vt_ticks_label(label, t, i);
-        cairo_move_to(c,
-                      edge + (right ? 2 * GAP : -2 * GAP - width_of(c, label)),
-                      y + TEXT * 0.36);
+        cairo_move_to(
+            c, edge + (right ? 2 * GAP : -2 * GAP - vt_letters_width(c, label)),
+            y + TEXT * 0.36);
         cairo_show_text(c, label);
     }
     straight(c, edge, top, edge, bottom);
@@ -369,7 +330,7 @@ void vt_chart_draw(const vt_chart *h, cairo_t *c)
 {
     grey(c, 1);
     cairo_paint(c);
-    set_font(c);
+    vt_letters_font(c, TEXT);
     cairo_set_line_cap(c, CAIRO_LINE_CAP_ROUND);
     cairo_set_line_join(c, CAIRO_LINE_JOIN_ROUND);
     cairo_set_line_width(c, 2);

@@ -8,7 +8,7 @@
  */
 #include "plot/heatmap.h"
 
-#include "base/utf8.h"
+#include "plot/letters.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,51 +24,15 @@
 #define GAP 6.0
 #define LINE 22.0
 
-enum { NAME_ROOM = 256 };
-
 /* ---- text ---- */
-
-static double width_of(cairo_t *c, const char *text)
-{
-    cairo_text_extents_t e;
-
-    cairo_text_extents(c, text, &e);
-    return e.x_advance;
-}
-
-/* Cleans and shortens a name; returns its width. */
-static double fit(char out[NAME_ROOM], cairo_t *c, const char *name)
-{
-    static const char dots[] = "\xE2\x80\xA6"; /* U+2026 */
-    char text[NAME_ROOM];
-    double width;
-    size_t n;
-
-    vt_utf8_clean(text, sizeof text, name);
-    snprintf(out, NAME_ROOM, "%s", text);
-    n = strlen(text);
-    while ((width = width_of(c, out)) > NAME_MOST && n > 0) {
-        n = vt_utf8_cut(text, n - 1);
-        snprintf(out, NAME_ROOM, "%.*s%s",
-                 (int)(n < NAME_ROOM - 4 ? n : NAME_ROOM - 4), text, dots);
-    }
-    return width;
-}
-
-static void set_font(cairo_t *c, double size)
-{
-    cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                           CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(c, size);
-}
 
 static double widest(cairo_t *c, const char *const *name, size_t n, size_t each)
 {
-    char text[NAME_ROOM];
+    char text[VT_LETTERS];
     double most = 0;
 
     for (size_t i = 0; i < n; i += each)
-        most = fmax(most, fit(text, c, name[i]));
+        most = fmax(most, vt_letters_fit(text, c, name[i], NAME_MOST));
     return most;
 }
 
@@ -82,7 +46,7 @@ static double widest_count(cairo_t *c, const vt_matrix *m)
     for (size_t i = 0; i < m->rows * m->columns; i++)
         most = m->count[i] > most ? m->count[i] : most;
     snprintf(text, sizeof text, "%u", most);
-    return width_of(c, text);
+    return vt_letters_width(c, text);
 }
 
 void vt_heatmap_layout(vt_heatmap *out, const vt_matrix *matrix, cairo_t *c)
@@ -95,12 +59,13 @@ void vt_heatmap_layout(vt_heatmap *out, const vt_matrix *matrix, cairo_t *c)
     h.cell = floor(fmax(fmin(TABLE / fmax(most, 1), CELL_MOST), CELL_LEAST));
     h.text = fmax(fmin(h.cell * 0.8, TEXT_MOST), TEXT_LEAST);
     h.each = (size_t)ceil(1.2 * h.text / h.cell);
-    set_font(c, h.text);
+    vt_letters_font(c, h.text);
     h.left += ceil(widest(c, m->row, m->rows, h.each)) + GAP;
     h.top += ceil(widest(c, m->column, m->columns, h.each)) + GAP;
     h.counted = h.each == 1 && widest_count(c, m) + GAP <= h.cell;
-    set_font(c, TEXT_MOST);
-    title = fmax(width_of(c, m->row_title), width_of(c, m->column_title));
+    vt_letters_font(c, TEXT_MOST);
+    title = fmax(vt_letters_width(c, m->row_title),
+                 vt_letters_width(c, m->column_title));
     h.width = fmax(h.left + h.cell * (double)m->columns, h.left + title) + PAD;
     h.height = fmax(h.top + h.cell * (double)m->rows, h.top + title) + PAD;
     *out = h;
@@ -116,7 +81,7 @@ static void put(cairo_t *c, double x, double y, const char *text, double share,
     cairo_translate(c, x, y);
     if (upright)
         cairo_rotate(c, -M_PI / 2);
-    cairo_move_to(c, -share * width_of(c, text), size * 0.36);
+    cairo_move_to(c, -share * vt_letters_width(c, text), size * 0.36);
     cairo_show_text(c, text);
     cairo_restore(c);
 }
@@ -124,16 +89,16 @@ static void put(cairo_t *c, double x, double y, const char *text, double share,
 static void draw_names(const vt_heatmap *h, cairo_t *c)
 {
     const vt_matrix *m = h->matrix;
-    char text[NAME_ROOM];
+    char text[VT_LETTERS];
 
-    set_font(c, h->text);
+    vt_letters_font(c, h->text);
     for (size_t i = 0; i < m->rows; i += h->each) {
-        fit(text, c, m->row[i]);
+        vt_letters_fit(text, c, m->row[i], NAME_MOST);
         put(c, h->left - GAP, h->top + ((double)i + 0.5) * h->cell, text, 1,
             h->text, false);
     }
     for (size_t k = 0; k < m->columns; k += h->each) {
-        fit(text, c, m->column[k]);
+        vt_letters_fit(text, c, m->column[k], NAME_MOST);
         put(c, h->left + ((double)k + 0.5) * h->cell, h->top - GAP, text, 0,
             h->text, true);
     }
@@ -166,7 +131,7 @@ static void draw_rows(const vt_heatmap *h, cairo_t *c)
 {
     const vt_matrix *m = h->matrix;
 
-    set_font(c, h->text);
+    vt_letters_font(c, h->text);
     for (size_t i = 0; i < m->rows; i++) {
         double sum = 0;
 
@@ -193,7 +158,7 @@ void vt_heatmap_draw(const vt_heatmap *h, cairo_t *c)
     cairo_stroke(c);
     cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
     draw_names(h, c);
-    set_font(c, TEXT_MOST);
+    vt_letters_font(c, TEXT_MOST);
     put(c, h->left, PAD + LINE / 2, m->column_title, 0, TEXT_MOST, false);
     /* upwards, and ends at the top of the table */
     put(c, PAD + LINE / 2, h->top, m->row_title, 1, TEXT_MOST, true);

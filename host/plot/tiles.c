@@ -4,7 +4,7 @@
  */
 #include "plot/tiles_draw.h"
 
-#include "base/utf8.h"
+#include "plot/letters.h"
 #include "plot/viridis.h"
 
 #include <math.h>
@@ -21,8 +21,6 @@
 #define PAGE 960.0 /* width of more tiles together */
 #define LEAST 96.0 /* of one with a photograph */
 #define COVER 0.65 /* how much of a map covers the photograph */
-
-enum { NAME_ROOM = 256 };
 
 /* ---- surfaces ---- */
 
@@ -91,37 +89,14 @@ static void place(cairo_t *c, const picture *p, box b, double alpha,
 
 /* ---- text ---- */
 
-static double width_of(cairo_t *c, const char *text)
-{
-    cairo_text_extents_t e;
-
-    cairo_text_extents(c, text, &e);
-    return e.x_advance;
-}
-
-static void set_font(cairo_t *c, double size)
-{
-    cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                           CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(c, size);
-}
-
 /* Shows what fits into `most` pixels; share: of the width left of x. */
 static void put(cairo_t *c, double x, double y, const char *text, double share,
                 double most)
 {
-    static const char dots[] = "\xE2\x80\xA6"; /* U+2026 */
-    char clean[NAME_ROOM], shown[NAME_ROOM + sizeof dots];
-    size_t n;
+    char shown[VT_LETTERS];
+    const double width = vt_letters_fit(shown, c, text, most);
 
-    vt_utf8_clean(clean, sizeof clean, text);
-    n = strlen(clean);
-    snprintf(shown, sizeof shown, "%s", clean);
-    while (width_of(c, shown) > most && n > 0) {
-        n = vt_utf8_cut(clean, n - 1);
-        snprintf(shown, sizeof shown, "%.*s%s", (int)n, clean, dots);
-    }
-    cairo_move_to(c, x - share * width_of(c, shown), y);
+    cairo_move_to(c, x - share * width, y);
     cairo_show_text(c, shown);
 }
 
@@ -186,11 +161,13 @@ void vt_tiles_layout(vt_tiles_page *out, const vt_tiles *t, cairo_t *c)
         p.left += 2 * (TEXT + GAP), p.top += 2 * (TEXT + GAP);
     p.width = p.left + p.step_x * t->across - gap + PAD;
     p.height = p.top + p.step_y * p.down - gap + GAP + TEXT + PAD;
-    set_font(c, TEXT);
+    vt_letters_font(c, TEXT);
     if (t->value)
         p.width +=
-            GAP + BAR + GAP + fmax(width_of(c, p.low), width_of(c, p.high));
-    text = fmin(width_of(c, t->label), PAGE); /* what is longer is cut */
+            GAP + BAR + GAP +
+            fmax(vt_letters_width(c, p.low), vt_letters_width(c, p.high));
+    text =
+        fmin(vt_letters_width(c, t->label), PAGE); /* what is longer is cut */
     p.width = ceil(fmax(p.width, text + 2 * PAD + 1));
     p.height = ceil(p.height);
     *out = p;
@@ -239,7 +216,7 @@ static void draw_tile(const vt_tiles_page *p, cairo_t *c, int i, box b)
     if (t->mark && (i >= 0 || t->photo))
         frame(c, t, b);
     cairo_set_source_rgb(c, 0.15, 0.15, 0.15);
-    set_font(c, SMALL);
+    vt_letters_font(c, SMALL);
     if (name && t->name)
         put(c, b.x + b.w / 2, b.y + b.h + SMALL + 1, name, 0.5, b.w);
 }
@@ -254,7 +231,7 @@ static void draw_axes(const vt_tiles_page *p, cairo_t *c)
               each_y = 1 + (int)(16 / p->step_y);
     char number[16];
 
-    set_font(c, TEXT);
+    vt_letters_font(c, TEXT);
     cairo_set_source_rgb(c, 0.15, 0.15, 0.15);
     for (int i = 0; i < t->across; i += each_x) {
         snprintf(number, sizeof number, "%d", i + 1);
@@ -284,7 +261,7 @@ static void draw_bar(const vt_tiles_page *p, cairo_t *c)
                    p->top, BAR, h};
 
     place(c, &bar, b, 1, CAIRO_FILTER_BILINEAR);
-    set_font(c, TEXT);
+    vt_letters_font(c, TEXT);
     cairo_set_source_rgb(c, 0.15, 0.15, 0.15);
     put(c, b.x + BAR + GAP, b.y + TEXT, p->high, 0, PAGE);
     put(c, b.x + BAR + GAP, b.y + b.h, p->low, 0, PAGE);
@@ -306,7 +283,7 @@ void vt_tiles_draw(const vt_tiles_page *p, cairo_t *c)
         draw_axes(p, c);
     if (t->value)
         draw_bar(p, c);
-    set_font(c, TEXT);
+    vt_letters_font(c, TEXT);
     cairo_set_source_rgb(c, 0.15, 0.15, 0.15);
     put(c, p->width - PAD, p->height - PAD, t->label, 1, p->width - 2 * PAD);
 }
