@@ -34,7 +34,7 @@ static const opt options[] = {
     {0, "tokens", OPT_FLAG, NULL,
      "the grid of patch tokens: rows x columns x width per picture",
      offsetof(embed, tokens)},
-    {0, "features", OPT_CHOICE, "pooled|class|tokens|patches",
+    {0, "features", OPT_CHOICE, VT_FEATURES,
      "which features (default pooled: what the classifier reads; patches is "
      "--tokens)",
      offsetof(embed, what)},

@@ -24,6 +24,8 @@
 #include <stdint.h>
 
 enum { VT_INDEX_PATH = 4096 };
+/* Features of pictures: the words of --features. */
+#define VT_FEATURES "pooled|class|tokens|patches"
 /* The feature of texts, which are in place of the paths. */
 #define VT_FEATURE_TEXT "text"
 typedef struct vt_about {
@@ -32,8 +34,7 @@ typedef struct vt_about {
                                          * empty */
     char folder[VT_INDEX_PATH]; /* that relative paths start from; may be
                                  * empty */
-    char feature[16];           /* "pooled", "class", "tokens", "patches",
-                                 * VT_FEATURE_TEXT */
+    char feature[16];           /* one of VT_FEATURES, or VT_FEATURE_TEXT */
     uint32_t height, width;     /* --size; 0: the model's own */
     uint32_t patches;           /* vitcl_model_patches(), without --size */
     bool normalized;

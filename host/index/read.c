@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "index/index.h"
 #include "index/sums.h"
 #include "weights/weights.h"
@@ -79,20 +80,6 @@ static bool read_patches(vt_about *a, const vt_json *m)
             sscanf(most, "%5" SCNu32, &a->patches) == 1);
 }
 
-/* The words of --features: this one is written as it is. */
-static bool read_feature(vt_about *a, const vt_json *m)
-{
-    static const char *const known[] = {"pooled", "class", "tokens", "patches",
-                                        VT_FEATURE_TEXT};
-
-    if (!text(a->feature, sizeof a->feature, m, "feature"))
-        return false;
-    for (size_t i = 0; i < VT_COUNT(known); i++)
-        if (strcmp(a->feature, known[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool read_about(vt_about *a, const vt_json *m)
 {
     char size[32], flag[8], format[32];
@@ -104,7 +91,9 @@ static bool read_about(vt_about *a, const vt_json *m)
            text(a->model_id, sizeof a->model_id, m, "model_id") &&
            is_id(a->model_id) &&
            text(a->pictures_id, sizeof a->pictures_id, m, "pictures_id") &&
-           is_id(a->pictures_id) && read_feature(a, m) &&
+           is_id(a->pictures_id) &&
+           text(a->feature, sizeof a->feature, m, "feature") &&
+           vt_one_of(VT_FEATURES "|" VT_FEATURE_TEXT, a->feature) &&
            text(size, sizeof size, m, "size") &&
            sscanf(size, "%5" SCNu32 "x%5" SCNu32, &a->height, &a->width) == 2 &&
            read_pixels(a, m) && read_patches(a, m) &&

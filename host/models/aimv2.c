@@ -21,7 +21,7 @@
 bool vt_aimv2_match(const vt_json *config, const vt_weights *w)
 {
     (void)w;
-    return vt_config_one_of("aimv2|aimv2_vision_model", vt_config_hf(config));
+    return vt_one_of("aimv2|aimv2_vision_model", vt_config_hf(config));
 }
 
 static vitcl_status read_eps(vt_config *c, const vt_json *v, const char *path)

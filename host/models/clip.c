@@ -25,11 +25,11 @@ bool vt_clip_match(const vt_json *config, const vt_weights *w)
 
     (void)w;
     return (strncmp(name, "vit_", 4) == 0 && strstr(name, "_clip_")) ||
-           vt_config_one_of("clip|clip_vision_model|"
-                            "metaclip_2|metaclip_2_vision_model|"
-                            "chinese_clip|chinese_clip_vision_model|"
-                            "altclip|altclip_vision_model",
-                            type);
+           vt_one_of("clip|clip_vision_model|"
+                     "metaclip_2|metaclip_2_vision_model|"
+                     "chinese_clip|chinese_clip_vision_model|"
+                     "altclip|altclip_vision_model",
+                     type);
 }
 
 vitcl_status vt_clip_configure(vt_config *c, const vt_json *config,

@@ -6,6 +6,7 @@
  */
 #ifndef VT_MODELS_CONFIG_H
 #define VT_MODELS_CONFIG_H
+#include "base/words.h"
 #include "models/model.h"
 
 /* ---- kinds of config ---- */
@@ -96,9 +97,6 @@ bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
 vitcl_status vt_refuse_groups(const vt_json *args, const char *path);
 /* The activation by timm's or HF's name. */
 bool vt_act_parse(vt_act *out, const char *word);
-
-/* Is the text one of the values, which "|" separates? */
-bool vt_config_one_of(const char *values, const char *text);
 /* Does `name` contain any of these strings (NULL-ended)? */
 bool vt_name_has(const char *name, const char *const *any);
 

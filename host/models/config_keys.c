@@ -58,7 +58,7 @@ static vitcl_status check_value(const key *row, const vt_json *v,
         st = vt_fail(VITCL_EUNSUPPORTED,
                      "%s: the config's %s is not supported, here %.60s", path,
                      row->name, value);
-    else if (!vt_config_one_of(row->only, value))
+    else if (!vt_one_of(row->only, value))
         st = vt_fail(VITCL_EUNSUPPORTED,
                      "%s: the config's %s is %.60s; only %s is supported", path,
                      row->name, value, row->only);

@@ -96,21 +96,6 @@ bool vt_act_parse(vt_act *out, const char *word)
     return false;
 }
 
-bool vt_config_one_of(const char *values, const char *text)
-{
-    const size_t n = strlen(text);
-
-    for (;;) {
-        const size_t m = strcspn(values, "|");
-
-        if (n == m && memcmp(values, text, n) == 0)
-            return true;
-        if (!values[m])
-            return false;
-        values += m + 1;
-    }
-}
-
 bool vt_name_has(const char *name, const char *const *any)
 {
     for (; *any; any++)
@@ -133,10 +118,8 @@ const char *vt_config_hf(const vt_json *config)
 const vt_json *vt_config_vision(const vt_json *config)
 {
     const char *type = vt_config_hf(config);
-    const bool clip =
-        vt_config_one_of("clip|metaclip_2|chinese_clip|altclip", type);
-    const bool both =
-        clip || vt_config_one_of("siglip|siglip2|aimv2|tipsv2", type);
+    const bool clip = vt_one_of("clip|metaclip_2|chinese_clip|altclip", type);
+    const bool both = clip || vt_one_of("siglip|siglip2|aimv2|tipsv2", type);
     const vt_json *v = vt_json_get(config, "vision_config_dict");
 
     if (vt_json_is_object(v) && clip)

@@ -80,10 +80,10 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     }
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
-    c->class_token = !vt_config_one_of("siglip|siglip_vision_model|siglip2|"
-                                       "siglip2_vision_model|ijepa|aimv2|"
-                                       "aimv2_vision_model",
-                                       vt_config_hf(config));
+    c->class_token = !vt_one_of("siglip|siglip_vision_model|siglip2|"
+                                "siglip2_vision_model|ijepa|aimv2|"
+                                "aimv2_vision_model",
+                                vt_config_hf(config));
     c->dist_token = strcmp(vt_config_hf(config), "deit") == 0;
     c->registers = registers;
     if (!c->classes && strstr(c->name, "ForImageClassification"))

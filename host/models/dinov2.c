@@ -35,9 +35,9 @@ bool vt_dinov2_match(const vt_json *config, const vt_weights *w)
 {
     const char *type = vt_config_hf(config);
 
-    return vt_config_one_of("dinov2|dinov2_with_registers|"
-                            "tipsv2|tipsv2_vision_model",
-                            type) ||
+    return vt_one_of("dinov2|dinov2_with_registers|"
+                     "tipsv2|tipsv2_vision_model",
+                     type) ||
            strstr(vt_config_timm(config), "_dinov2") || is_original(config, w);
 }
 

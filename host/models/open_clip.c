@@ -120,7 +120,7 @@ static vitcl_status check_keys(const vt_json *part, const char *what,
         VT_TRY(vt_text_open(&text));
         vt_json_print(text.f, v);
         VT_TRY(vt_text_take(&value, &text));
-        if (!vt_config_one_of(k->only, value))
+        if (!vt_one_of(k->only, value))
             VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                            "%s: %s of %s is %.60s; only %s is supported", path,
                            k->name, what, value, k->only));
@@ -179,7 +179,7 @@ static vitcl_status read_act(vt_config *c, const vt_json *t, const char *path)
         return VITCL_OK;
     VT_TRY(check_types(kwargs, act_types, VT_COUNT(act_types), path));
     if (vt_json_count(kwargs) != 1 || !vt_json_get(kwargs, "approximate") ||
-        c->act != VT_ACT_GELU || !vt_config_one_of("none|tanh", how))
+        c->act != VT_ACT_GELU || !vt_one_of("none|tanh", how))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: act_kwargs of text_cfg are supported only as "
                        "{\"approximate\": \"tanh\"}, without quick_gelu",
@@ -360,8 +360,8 @@ static vitcl_status read_pixels(picture *x, const vt_json *p, const char *path)
         x->mode = "shortest";
     if (!x->filter[0])
         x->filter = "bicubic";
-    if (vt_config_one_of("shortest|squash", x->mode) &&
-        vt_config_one_of("bicubic|bilinear", x->filter))
+    if (vt_one_of("shortest|squash", x->mode) &&
+        vt_one_of("bicubic|bilinear", x->filter))
         return VITCL_OK;
     return vt_fail(VITCL_EUNSUPPORTED,
                    "%s: preprocess_cfg resizes by \"%.40s\", \"%.40s\", which "

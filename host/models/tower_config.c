@@ -18,10 +18,9 @@
 
 static bool has_text(const vt_json *config)
 {
-    return vt_config_one_of(
-        "clip|clip_text_model|siglip|siglip_text_model|siglip2|"
-        "siglip2_text_model|metaclip_2|metaclip_2_text_model",
-        vt_config_hf(config));
+    return vt_one_of("clip|clip_text_model|siglip|siglip_text_model|siglip2|"
+                     "siglip2_text_model|metaclip_2|metaclip_2_text_model",
+                     vt_config_hf(config));
 }
 
 /* NULL, or what a text tower is that is not supported. */
@@ -114,7 +113,7 @@ static const vt_json *text_config(const vt_json *config)
 
     if (strstr(type, "_text_model"))
         return config;
-    if (vt_json_is_object(v) && vt_config_one_of("clip|metaclip_2", type))
+    if (vt_json_is_object(v) && vt_one_of("clip|metaclip_2", type))
         return v;
     v = vt_json_get(config, "text_config");
     return vt_json_is_object(v) ? v : NULL;

@@ -2,6 +2,7 @@
  * load.c - opens a model and a session from the options that commands share.
  */
 #include "base/status.h"
+#include "base/words.h"
 #include "setup.h"
 
 #include <stdlib.h>
@@ -75,16 +76,9 @@ void try_first(vitcl_device *device, vitcl_precision precision)
 
 vitcl_precision precision_of(const char *word)
 {
-    const char *at = PRECISIONS;
+    const int i = word ? vt_word_place(PRECISIONS, word) : -1;
 
-    for (int i = 0; word && *at; i++) {
-        const size_t n = strcspn(at, "|");
-
-        if (strlen(word) == n && strncmp(word, at, n) == 0)
-            return (vitcl_precision)i;
-        at += at[n] ? n + 1 : n;
-    }
-    return VITCL_F32;
+    return i < 0 ? VITCL_F32 : (vitcl_precision)i;
 }
 
 vitcl_session_options session_options(const model_options *o)
