@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool ours(int fd, mode_t type)
@@ -85,6 +86,21 @@ int vt_user_cache(void)
     return vt_user_folder(VT_USER_CACHE, true);
 }
 
+/* Non-blocking: it may be a pipe. */
+int vt_user_open(int folder, const char *name)
+{
+    return openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* Once a day is enough, and avoids disk writes. */
+void vt_user_used(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && st.st_mtime < time(NULL) - 86400)
+        (void)futimens(fd, NULL);
+}
+
 bool vt_user_read(int fd, void *out, size_t size)
 {
     for (size_t at = 0; at < size;) {
@@ -116,9 +132,7 @@ static bool write_all(int fd, const void *data, size_t size)
 bool vt_user_text(char **out, const char **why, int folder, const char *name,
                   size_t limit)
 {
-    /* Non-blocking: it may be a pipe. */
-    const int fd =
-        openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const int fd = vt_user_open(folder, name);
     char *text = NULL;
     struct stat st;
 

@@ -26,8 +26,12 @@ int vt_user_folder(vt_user_dir dir, bool make);
 /* The folder for caches, created if it is missing; -1: none, or switched off by
  * VITCL_CACHE=off. */
 int vt_user_cache(void);
+/* Opens a file of the folder for reading; whose it is remains to be asked. */
+int vt_user_open(int folder, const char *name);
 /* Is this a file (or folder) that only the user can have written? */
 bool vt_user_file(int fd);
+/* Files that were not used for long are removed: this one was. */
+void vt_user_used(int fd);
 bool vt_user_read(int fd, void *out, size_t size); /* all of it */
 
 /* Reads a text of at most `limit` bytes without NULs into a new string. False:

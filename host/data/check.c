@@ -12,7 +12,6 @@
 #include "base/user_dir.h"
 #include "data/thumbs.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -118,10 +117,7 @@ static void name_cache(check *c)
 /* Leaves known_count 0 where there is nothing to trust. */
 static void read_cache(check *c)
 {
-    const int fd = c->folder < 0
-                       ? -1
-                       : openat(c->folder, c->name,
-                                O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int fd = c->folder < 0 ? -1 : vt_user_open(c->folder, c->name);
     struct stat file;
     uint8_t hash[32];
     head h;
@@ -135,8 +131,10 @@ static void read_cache(check *c)
         VT_NEW(&c->known, (size_t)h.count + 1) == VITCL_OK &&
         vt_user_read(fd, c->known, (size_t)h.count * sizeof *c->known)) {
         vt_sha256(c->known, (size_t)h.count * sizeof *c->known, hash);
-        if (memcmp(hash, h.hash, sizeof hash) == 0)
+        if (memcmp(hash, h.hash, sizeof hash) == 0) {
             c->known_count = (size_t)h.count;
+            vt_user_used(fd);
+        }
     }
     close(fd);
 }

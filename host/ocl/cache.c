@@ -207,15 +207,6 @@ static unsigned char *read_binary(size_t *size, int fd, const vt_cache_key *key)
     return NULL;
 }
 
-/* Once a day is enough, and avoids disk writes. */
-static void mark_used(int fd)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) == 0 && st.st_mtime < time(NULL) - 86400)
-        (void)futimens(fd, NULL);
-}
-
 bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
                    const char *options)
 {
@@ -231,11 +222,11 @@ bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
     if (folder < 0)
         return false;
     name_of(name, key);
-    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    fd = vt_user_open(folder, name);
     if (fd >= 0) {
         binary = mine = read_binary(&size, fd, key);
         if (mine)
-            mark_used(fd);
+            vt_user_used(fd);
         close(fd);
     }
     if (mine)
@@ -383,7 +374,7 @@ bool vt_cache_referred(vt_cache_key *joint, const vt_cache_key *key)
     if (folder < 0)
         return false;
     name_of(name, key);
-    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    fd = vt_user_open(folder, name);
     close(folder);
     if (fd < 0)
         return false;
@@ -392,7 +383,7 @@ bool vt_cache_referred(vt_cache_key *joint, const vt_cache_key *key)
            memcmp(r.key, key->hash, sizeof r.key) == 0;
     if (good) {
         memcpy(joint->hash, r.joint, sizeof r.joint);
-        mark_used(fd);
+        vt_user_used(fd);
     }
     close(fd);
     return good;

@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/user_dir.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -246,14 +245,13 @@ void vt_kept_load(bool *found, vt_chars *rest, vt_tokenizer *t,
     if (hash_file(&hash, path)) {
         key_of(key, &hash);
         name_of(name, key);
-        fd = openat(folder, name,
-                    O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+        fd = vt_user_open(folder, name);
     }
     if (fd >= 0) {
         *found = vt_user_file(fd) && vt_kept_read(rest, t, fd, key);
         if (*found) {
             t->hash = hash;
-            futimens(fd, NULL); /* it was used */
+            vt_user_used(fd);
         }
         close(fd);
     }

@@ -12,7 +12,6 @@
 #include "base/user_dir.h"
 #include "label_set.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -84,11 +83,11 @@ bool kept_load(label_set *s, const uint8_t key[KEPT_KEY])
     if (folder < 0)
         return false;
     name_of(name, key);
-    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    fd = vt_user_open(folder, name);
     if (fd >= 0) {
         good = read_all(s, fd, key);
         if (good)
-            futimens(fd, NULL); /* it was used */
+            vt_user_used(fd);
         close(fd);
     }
     close(folder);
