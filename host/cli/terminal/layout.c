@@ -3,34 +3,8 @@
  */
 #include "terminal.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
-
-size_t fitting(const char *s, size_t size, int columns, int *used)
-{
-    size_t at = 0;
-
-    *used = 0;
-    while (at < size) {
-        const size_t n = text_length(s + at);
-        const int wide = n ? character_columns(s + at) : s[at] == '\n' ? 1 : 4;
-
-        if (*used + wide > columns)
-            break;
-        *used += wide;
-        at += n ? n : 1;
-    }
-    return at;
-}
-
-int width_of(const char *s, size_t size)
-{
-    int used;
-
-    fitting(s, size, INT_MAX, &used);
-    return used;
-}
 
 /* The word at s, and those behind it that no line may begin with: at its
  * beginning "--json" would look like the row of an option. */

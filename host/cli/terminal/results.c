@@ -70,13 +70,6 @@ void tsv_text(const char *s)
     }
 }
 
-size_t text_length(const char *s)
-{
-    const size_t n = vt_utf8_character(s);
-
-    return vt_utf8_steers(s, n) ? 0 : n;
-}
-
 void make_text(char *s)
 {
     for (size_t n; *s; s += n) {

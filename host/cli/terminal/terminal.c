@@ -1,17 +1,12 @@
 /*
  * terminal.c - is a stream a terminal, and how wide is it?
  */
-#define _GNU_SOURCE /* wcwidth */
 #include "terminal.h"
 
-#include "base/utf8.h"
-
 #include <limits.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <wchar.h>
 
 enum { NARROW = 60, WIDE = 80, MOST = 1000 };
 
@@ -49,22 +44,4 @@ int text_columns(void)
 int terminal_columns(void)
 {
     return is_terminal(stdout) ? columns_of(stdout) : INT_MAX;
-}
-
-int character_columns(const char *s)
-{
-    static locale_t utf8; /* the C library's table; its own locale has ASCII */
-    locale_t before;
-    int n;
-
-    if ((unsigned char)s[0] < 0x80)
-        return 1;
-    if (!utf8)
-        utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-    if (!utf8)
-        return 1;
-    before = uselocale(utf8);
-    n = wcwidth((wchar_t)vt_utf8_code(s, vt_utf8_character(s)));
-    uselocale(before);
-    return n < 0 ? 1 : n;
 }

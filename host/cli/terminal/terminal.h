@@ -59,11 +59,12 @@ int close_results(int code);
 
 int columns_of(FILE *f); /* of that terminal, else COLUMNS; 80 for anything
                           * that is no terminal */
-/* Of the character at s, in UTF-8: two for those of East Asia and pictures, none
- * for those that combine with the one before. */
+/* Of the character at s, in UTF-8: two for those of East Asia and pictures,
+ * none for those that combine with the one before. */
 int character_columns(const char *s);
 /* How many of the first bytes of a text fit into so many columns; *used: of
- * them. A byte that cannot be shown is printed as \ooo, a newline as a space. */
+ * them. A byte that cannot be shown is printed as \ooo, a newline as a
+ * space. */
 size_t fitting(const char *s, size_t size, int columns, int *used);
 int width_of(const char *s, size_t size);
 /* For text on standard output: as wide as the terminal, from 60 to 80. */
