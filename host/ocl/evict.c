@@ -1,11 +1,12 @@
 /*
  * evict.c - limits the size of the folder of built programs (cache.c), verdicts
- * (host/units/verdicts.c), labels' vectors (host/cli/texts/kept.c) and
- * vocabularies (host/text/kept.c).
+ * (host/units/verdicts.c), lists of pictures that can be decoded
+ * (host/data/check.c), labels' vectors (host/cli/texts/kept.c) and vocabularies
+ * (host/text/kept.c).
  *
  * Files not used for three months are removed, then the least recently used
- * until the rest is within the limit; vt_cache_load() and kept_load() set their
- * times. Verdicts expire after the same time. Others may read and write
+ * until the rest is within the limit; vt_user_used() sets their times.
+ * Verdicts expire after the same time. Others may read and write
  * meanwhile: a file that disappears under them is built again, and the files
  * that they write are the newest and so the last to be removed. Files with
  * other names are never touched.

@@ -241,7 +241,7 @@ vitcl_status vt_experiment_plan(vt_experiment *e)
     }
     if (o->pictures && o->pictures < 5 * e->classes)
         return vt_fail(VITCL_EINVAL,
-                       "--pictures must be at least five per class, not %u",
+                       "--pictures must be at least %u, five per class",
                        5 * e->classes);
     if (o->tests || !e->tests)
         e->tests = VT_MIN(o->tests ? o->tests : TESTS, e->all_tests);

@@ -51,7 +51,7 @@ err_has 'linked: 6 pictures in 2 classes, 1 skipped, 1 link to a folder not foll
 err_has 'here are 2 classes, 5 training and 1 test pictures$'
 run 1 study head --data linked --follow --pictures 3 -o none
 err_has 'linked: 12 pictures in 2 classes, 1 skipped$'
-err_has '[-]-pictures must be at least five per class, not 10$'
+err_has '[-]-pictures must be at least 10, five per class$'
 mkdir old
 printf '{"study": "head", "data": "%s/linked"}' "$PWD" >old/study.json
 run 1 study head --data linked --follow -o old

@@ -63,9 +63,9 @@ int columns_of(FILE *f); /* of that terminal, else COLUMNS; 80 for anything
  * none for those that combine with the one before. */
 int character_columns(const char *s);
 /* How many of the first bytes of a text fit into so many columns; *used: of
- * them. A byte that cannot be shown is printed as \ooo, a newline as a
- * space. */
+ * them. put_text() prints a byte that cannot be shown as \ooo. */
 size_t fitting(const char *s, size_t size, int columns, int *used);
+/* The same of all of it, with a newline as a space. */
 int width_of(const char *s, size_t size);
 /* For text on standard output: as wide as the terminal, from 60 to 80. */
 int text_columns(void);

@@ -41,7 +41,7 @@ size_t fitting(const char *s, size_t size, int columns, int *used)
     *used = 0;
     while (at < size) {
         const size_t n = text_length(s + at);
-        const int wide = n ? character_columns(s + at) : s[at] == '\n' ? 1 : 4;
+        const int wide = n ? character_columns(s + at) : 4;
 
         if (*used + wide > columns)
             break;
@@ -56,5 +56,7 @@ int width_of(const char *s, size_t size)
     int used;
 
     fitting(s, size, INT_MAX, &used);
+    for (size_t i = 0; i < size; i++)
+        used -= s[i] == '\n' ? 3 : 0;
     return used;
 }
