@@ -27,7 +27,9 @@ static void put_resnet(vt_run *run, int size)
              run->size, stages[size]);
 }
 
-/* A stem of stride 4 and one stage: as many tokens as with patches of 4. */
+/* A head is 16 wide in every size, as it is 64 wide in the paper's ViT-B and
+ * ViT-L. The hybrid has a stem of stride 4 and one stage: as many tokens as
+ * with patches of 4. */
 static void put_transformer(vt_run *run, bool hybrid, int size)
 {
     static const int widths[] = {32, 48, 64}, depths[] = {2, 3, 4};
@@ -36,10 +38,10 @@ static void put_transformer(vt_run *run, bool hybrid, int size)
     snprintf(run->config, sizeof run->config,
              "{\"architecture\": \"%s\", \"model_args\": {\"img_size\": %u, "
              "\"patch_size\": %d, \"embed_dim\": %d, \"depth\": %d, "
-             "\"num_heads\": 4, \"mlp_ratio\": 2}%s}\n",
+             "\"num_heads\": %d, \"mlp_ratio\": 2}%s}\n",
              hybrid ? "vit_base_r50_s16_224" : "vit_tiny_patch16_224",
              run->size, hybrid ? 1 : 4, width,
-             hybrid ? depths[size] - 1 : depths[size],
+             hybrid ? depths[size] - 1 : depths[size], width / 16,
              hybrid ? ", \"stem_width\": 32, \"stem_block\": \"basic\", "
                       "\"stem_layers\": [1], \"stem_widths\": [32]"
                     : "");
