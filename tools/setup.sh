@@ -16,7 +16,7 @@ build_packages="gcc libc6-dev cmake make ninja-build pkg-config ocl-icd-opencl-d
     libcurl4-openssl-dev nettle-dev libarchive-dev libutf8proc-dev pocl-opencl-icd"
 test_packages="g++ clang clang-format clang-tidy cppcheck shellcheck
     libcriterion-dev mesa-opencl-icd oclgrind python3 binutils locales valgrind
-    libopenmpi-dev openmpi-bin libmpich-dev mpich"
+    libopenmpi-dev openmpi-bin libmpich-dev mpich groff-base zsh fish"
 
 # Compilers for GPUs; with | between the names of one in different releases.
 # libclc comes with mesa-opencl-icd. NumPy is for tools/ptx_run.

@@ -188,7 +188,10 @@ static void fish(void)
         }
     }
     printf("complete -c vitcl -n __fish_use_subcommand -f -a help -d "
-           "'describe a command'\n");
+           "'describe a command'\n"
+           "complete -c vitcl -n '__fish_seen_subcommand_from help' -f -a '");
+    names_of_commands();
+    printf("'\n");
 }
 
 static int run(void *unused, const words *operands)

@@ -81,5 +81,7 @@ done
 if command -v groff >/dev/null; then
     wide=$(groff -man -Tascii -P-cbou -rLL=78n host/cli/vitcl.1 2>&1 | awk 'length > 80')
     [ -z "$wide" ] || lack "room for these lines of the man page: $wide"
+else
+    left_out "groff is missing"
 fi
 exit $missing

@@ -1,5 +1,5 @@
 # completion.sh - completions for shells: each holds every command and option,
-# and bash's completes as a user would expect.
+# and completes as a user would expect.
 commands=$("$VITCL" --help | grep -oE '^  [a-z][a-z-]+' | tr -d ' ')
 [ -n "$commands" ] || fail "vitcl --help lists no commands"
 for shell in bash zsh fish; do
@@ -23,27 +23,69 @@ for shell in bash zsh fish; do
     done
     if command -v $shell >/dev/null; then
         $shell -n "completion.$shell" || fail "$shell cannot read it"
+    else
+        left_out "$shell is missing"
     fi
 done
 
-completes() { # WANTED WORD…: the words that stand after `vitcl` on the line
-    local wanted=$1 got
-    shift
+# in_SHELL WORD…: what is offered, one a line, where these stand after `vitcl`
+in_bash() {
     # shellcheck disable=SC2016 # expanded inside
-    got=$(bash -c '. ./completion.bash
+    bash -c '. ./completion.bash
         COMP_WORDS=(vitcl "$@") COMP_CWORD=$#
         _vitcl
-        echo "${COMPREPLY[*]}"' bash "$@")
-    [ "$got" = "$wanted" ] || fail "vitcl $* completes to '$got', not '$wanted'"
+        printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
 }
-completes "classify" cl
-completes "bench" b
-completes "--preset --precision" classify --pre
-completes "f32 f16" train --precision f
-completes "convert" help con
-completes "" classify photo
-completes "" classify -m ""
-completes "" classify --logits ""
+in_fish() {
+    # shellcheck disable=SC2016 # expanded inside
+    HOME=$PWD fish --no-config -c '. ./completion.fish; complete -C "$argv"' \
+        "vitcl $*" | cut -f 1
+}
+completes() { # SHELL WANTED WORD…
+    local shell=$1 wanted=$2 got
+    shift 2
+    command -v "$shell" >/dev/null || return 0
+    got=$("in_$shell" "$@" | LC_ALL=C sort | paste -sd' ')
+    [ "$got" = "$wanted" ] ||
+        fail "$shell: vitcl $* completes to '$got', not '$wanted'"
+}
+for shell in bash fish; do
+    completes $shell "classify" cl
+    completes $shell "bench" b
+    completes $shell "--precision --preset" classify --pre
+    completes $shell "f16 f32" train --precision f
+    completes $shell "convert" help con
+done
+completes bash "" classify photo
+completes bash "" classify -m ""
+completes bash "" classify --logits ""
+
+# Zsh completes only in a terminal: there it completes the line before it runs
+# it, and vitcl is a function that prints its words.
+cat >zsh <<'ZSH'
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'PS1=; PROMPT_EOL_MARK=; autoload -Uz compinit; compinit -D -u
+    . ./completion.zsh 2>/dev/null; compdef _vitcl vitcl
+    vitcl() { print -r -- "<$@>" }; stty -echo; print started'
+zpty -r shell out '*started*started*'
+for line in "$@"; do
+    zpty -w -n shell "vitcl $line"$'\t\n'
+    zpty -r shell out '*<*>*'
+    print -r -- "${${out##*<}%%>*}"
+done
+ZSH
+if command -v zsh >/dev/null; then
+    timeout 60 zsh -f zsh cl 'help con' 'classify --thre' 'train --precision b' \
+        'study --da' >completed
+    diff - completed <<'WANTED' || fail "zsh completes otherwise"
+classify
+help convert
+classify --thre
+train --precision bf16
+study --data
+WANTED
+fi
 
 run 2 completion
 says 'name one shell: bash, zsh or fish'

@@ -148,7 +148,7 @@ vitcl() { "$VITCL" "$@"; }
 run 0 devices --json
 name=$(sed -n '/Portable Computing Language/s/.*"name":"\([^"]*\)".*"type":"cpu".*/\1/p' \
     out | head -n 1)
-[ -n "$name" ] || { echo "skipped: no device of PoCL"; exit 77; }
+[ -n "$name" ] || skip "no device of PoCL"
 twin=${name#*-} # what names of PoCL's devices on this machine have in common
 
 # Of the lines that begin with ^A, which are from standard error.

@@ -88,6 +88,7 @@ fi
 [ -z "${VITCL_MPICH-}" ] || ! command -v mpirun.mpich >/dev/null ||
     mpis+=("mpirun.mpich -np")
 [ ${#mpis[@]} -gt 0 ] || skip "neither Open MPI nor MPICH"
+[ ${#mpis[@]} = 2 ] || left_out "one of Open MPI and MPICH is missing"
 if [ ${#mpis[@]} = 2 ]; then
     read -ra start <<<"${mpis[1]}"
     two_ranks

@@ -175,16 +175,14 @@ model.safetensors.notours other.$part training.json training.safetensors " ] ||
     fail "left: $(ls -A whole)"
 [ "$(names whole/best)" = "config.json model.safetensors \
 other.$part " ] || fail "left: $(ls -A whole/best)"
-if command -v flock >/dev/null; then
-    status=0
-    flock whole "$VITCL" train --resume -o whole >out 2>err || status=$?
-    [ $status = 1 ] || fail "two trainings in one folder: $status"
-    says 'whole: another training run is using this folder'
-    flock whole sleep 0.6 & # as one that was killed, and has not ended yet
-    sleep 0.1
-    run 0 train --resume -o whole
-    wait
-fi
+status=0
+flock whole "$VITCL" train --resume -o whole >out 2>err || status=$?
+[ $status = 1 ] || fail "two trainings in one folder: $status"
+says 'whole: another training run is using this folder'
+flock whole sleep 0.6 & # as one that was killed, and has not ended yet
+sleep 0.1
+run 0 train --resume -o whole
+wait
 
 # ---- without labels: the colours of masked patches; then commands that read them
 run 0 train "${given[@]}" -o masked --objective masked-patch --log masked.json

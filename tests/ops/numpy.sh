@@ -6,6 +6,6 @@ for each in python3 /usr/bin/python3; do
     [ -n "$python" ] || ! $each -c "import numpy" 2>/dev/null || python=$each
 done
 [ -n "$python" ] || {
-    echo "NumPy is missing"
+    echo "skipped: NumPy is missing"
     exit 77
 }

@@ -37,14 +37,14 @@ if [ "$(git -C "$root" rev-parse --show-prefix 2>&1)" = "" ]; then # not in anot
     tag=$(git -C "$root" describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || tag=
 fi
 if [ -z "$tag" ]; then
-    echo "no tag of a release is there: the types are not compared"
+    echo "skipped: types are not compared, without a tag of a release"
     exit 0
 fi
 if git -C "$root" diff --quiet "$tag" -- CMakeLists.txt cl host include tools/vitcl.map; then
     echo "nothing of the library has changed since $tag"
     exit 0
 fi
-command -v abidiff >/dev/null || { echo "no abidiff here: the types of $tag are not compared"; exit 0; }
+command -v abidiff >/dev/null || { echo "skipped: types are not compared, without abidiff"; exit 0; }
 build() { # FOLDER: the library with its types
     if ! { cmake -G "Unix Makefiles" -S "$dir/$1" -B "$dir/$1/build" -DCMAKE_C_COMPILER="$cc" -DBUILD_TESTING=OFF \
         -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-g -DVITCL_HARDEN=OFF &&

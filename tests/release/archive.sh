@@ -4,8 +4,8 @@
 set -eu
 root=$1
 git -C "$root" rev-parse -q --verify HEAD >/dev/null 2>&1 ||
-    { echo "no repository of git here"; exit 77; }
-[ "$(git -C "$root" rev-parse --show-prefix)" = "" ] || { echo "the repository is another's"; exit 77; }
+    { echo "skipped: no repository of git here"; exit 77; }
+[ "$(git -C "$root" rev-parse --show-prefix)" = "" ] || { echo "skipped: the repository is another's"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 fail() { echo "archive.sh: $*" >&2; exit 1; }

@@ -3,8 +3,8 @@
  */
 #include "support/paths.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
+#include "support/skip.h"
+
 #include <stdlib.h>
 
 void vt_test_data(char path[static 512], const char *name)
@@ -12,9 +12,9 @@ void vt_test_data(char path[static 512], const char *name)
     const char *root = getenv("VITCL_TEST_DATA");
 
     if (!root || !*root)
-        cr_skip_test("VITCL_TEST_DATA is not set");
+        vt_skip("VITCL_TEST_DATA is not set");
     cr_assert(vt_have(root), "VITCL_TEST_DATA: %s cannot be read", root);
     cr_assert(snprintf(path, 512, "%s/%s", root, name) < 512);
     if (!vt_have(path))
-        cr_skip_test("%s is not there", path);
+        vt_skip("%s is not there", path);
 }

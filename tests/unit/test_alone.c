@@ -6,6 +6,7 @@
 #include "support/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
+#include "support/skip.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -73,7 +74,7 @@ Test(alone, first_launches)
     vt_check(vt_product_open(&dev, vt_dev_info(vt_test_device())->id));
     if (!vt_dev_pocl(dev)) {
         vt_dev_free(dev);
-        cr_skip_test("not PoCL");
+        vt_skip("not PoCL");
     }
     open_lane(&a, dev);
     launch(&a, LONG, 1);

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "plot/figure.h"
 #include "support/pictures.h"
+#include "support/skip.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -43,7 +44,7 @@ static page *draw_either(const vt_figure *f, const vt_matrix *m)
 
     cr_assert_not_null(p);
     if (vt_figure_ready() == VITCL_EUNSUPPORTED)
-        cr_skip_test("built without Cairo");
+        vt_skip("built without Cairo");
     cr_assert_eq(f ? vt_figure_write(f, path) : vt_matrix_write(m, path),
                  VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_file_read(&file, path, 1 << 24), VITCL_OK);
@@ -228,7 +229,7 @@ Test(figure, endings)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         cr_expect_eq(vt_figure_write(&f, names[i]), VITCL_EINVAL);
     if (vt_figure_ready() == VITCL_EUNSUPPORTED)
-        cr_skip_test("built without Cairo");
+        vt_skip("built without Cairo");
     cr_expect_eq(vt_figure_write(&f, "/nowhere/x.png"), VITCL_EIO);
 }
 

@@ -8,6 +8,7 @@
 #include "plot/figure.h"
 #include "plot/tiles.h"
 #include "support/pictures.h"
+#include "support/skip.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -232,7 +233,7 @@ Test(inspect, map_lies_over_the_picture)
     vitcl_image image;
 
     if (vt_figure_ready() == VITCL_EUNSUPPORTED)
-        cr_skip_test("built without Cairo");
+        vt_skip("built without Cairo");
     memset(grey, 100, 3 * SIDE * SIDE);
     cr_assert_eq(vt_tiles_write(&map, path), VITCL_OK, "%s", vt_message());
     cr_assert_eq(vitcl_image_load(&image, path), VITCL_OK, "%s", vt_message());

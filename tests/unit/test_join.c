@@ -6,6 +6,7 @@
 #include "ocl/objects.h"
 #include "support/device.h"
 #include "support/pictures.h"
+#include "support/skip.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -218,7 +219,7 @@ Test(join, lost)
     d = open_device();
     if (!d.pocl) {
         close_device(&d);
-        cr_skip_test("programs are joined for PoCL only");
+        vt_skip("programs are joined for PoCL only");
     }
     cr_expect_eq(run(&d, FILES, ""), FILES);
     close_device(&d);
