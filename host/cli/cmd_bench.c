@@ -455,10 +455,7 @@ static int run(void *into, const words *operands)
     work *w;
     int code, n;
 
-    if (operands->count)
-        return usage("unexpected argument '%s'; name the model with -m DIR "
-                     "or --preset NAME",
-                     operands->item[0]);
+    (void)operands;
     code = parse_batches(batch, &n, o->batches);
     if (code != EXIT_OK)
         return code;

@@ -27,9 +27,7 @@ static int run(void *into, const words *operands)
     const char *from = model_word(&o->common), *to = o->to ? o->to : "timm";
     int code;
 
-    if (operands->count)
-        return usage("unexpected argument '%s'; name the model with -m DIR",
-                     operands->item[0]);
+    (void)operands;
     if (!from)
         return usage("no model given; name one with -m DIR");
     if (!o->out)

@@ -331,9 +331,7 @@ static int run(void *into, const words *operands)
     int code = EXIT_OK;
     vitcl_status st;
 
-    if (operands->count)
-        return usage("unexpected argument '%s'; see vitcl devices --help",
-                     operands->item[0]);
+    (void)operands;
     if (o->json && o->table)
         return usage("--json and --table cannot be used together");
     guard_begin();

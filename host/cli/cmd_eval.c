@@ -222,11 +222,8 @@ static int write_part(work *w)
 
 /* ---- the command ---- */
 
-static int check(const eval *o, const words *operands)
+static int check(const eval *o)
 {
-    if (operands->count)
-        return usage("unexpected argument '%s'; see vitcl eval --help",
-                     operands->item[0]);
     if (!o->data)
         return usage("--data PATH is required");
     if (!o->pictures.shard != !o->output)
@@ -329,8 +326,9 @@ static int run(void *into, const words *operands)
     work w = {.o = o,
               .on.lock = PTHREAD_MUTEX_INITIALIZER,
               .scores = {.size = sizeof w.scores}};
-    int code = check(o, operands);
+    int code = check(o);
 
+    (void)operands;
     if (code == EXIT_OK && scores_ready(&o->how) != EXIT_OK)
         return EXIT_FAILED;
     if (code == EXIT_OK)

@@ -123,9 +123,7 @@ static int run(void *into, const words *operands)
     bool by_number;
     int code;
 
-    if (operands->count)
-        return usage("unexpected argument '%s'; see vitcl fewshot --help",
-                     operands->item[0]);
+    (void)operands;
     code = read_shots(&w, &o->shots);
     if (code != EXIT_OK)
         return code;

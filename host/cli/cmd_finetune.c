@@ -21,9 +21,7 @@ static int run(void *into, const words *operands)
     training *t = into;
     const char *path = getenv("VITCL_MODEL");
 
-    if (operands->count)
-        return usage("unexpected argument '%s'; see vitcl finetune --help",
-                     operands->item[0]);
+    (void)operands;
     if (!t->model && !t->resume && path && path[0])
         t->model = path;
     if (!t->resume && !t->model)

@@ -138,9 +138,7 @@ static int run(void *into, const words *operands)
     frame_size size = o->common.size;
     int code;
 
-    if (operands->count)
-        return usage("unexpected argument '%s'; name the model with -m DIR",
-                     operands->item[0]);
+    (void)operands;
     code = open_model(NULL, &model, &o->common);
     if (code != EXIT_OK)
         return code;

@@ -177,9 +177,7 @@ static int run(void *into, const words *operands)
     rows all = {.item = NULL};
     int code;
 
-    if (operands->count)
-        return usage("unexpected argument '%s'; see vitcl models --help",
-                     operands->item[0]);
+    (void)operands;
     code = recognise(&own, own.name) == VITCL_OK ? add(&all, &own, NULL)
                                                  : failed();
     if (code == EXIT_OK && hub_cache(cache))

@@ -42,9 +42,7 @@ static int run(void *into, const words *operands)
     const char *model = model_word(&o->common);
     int code;
 
-    if (operands->count)
-        return usage("unexpected argument '%s'; see vitcl step --help",
-                     operands->item[0]);
+    (void)operands;
     if (o->kernels && place_folder(o->kernels) != EXIT_OK)
         return EXIT_FAILED;
     if (!o->input || !o->settings || !o->output)

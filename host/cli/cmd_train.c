@@ -24,9 +24,7 @@ static int run(void *into, const words *operands)
 {
     const training *t = into;
 
-    if (operands->count)
-        return usage("unexpected argument '%s'; see vitcl train --help",
-                     operands->item[0]);
+    (void)operands;
     if (t->preset && t->config)
         return usage("--preset and --config cannot be used together");
     if (!t->resume && !t->preset && !t->config)

@@ -259,6 +259,17 @@ static int parse_one(const command *c, void *into, int argc, char **argv,
     return store(o, into, value);
 }
 
+/* Where a model is all that a command reads, a word alone was meant as one. */
+static int unexpected(const command *c, const char *word)
+{
+    if (find_long(c, "model", 5) && !find_long(c, "data", 4) &&
+        !find_long(c, "input", 5))
+        return usage("unexpected argument '%s'; name the model with -m DIR",
+                     word);
+    return usage("unexpected argument '%s'; see vitcl %s --help", word,
+                 c->name);
+}
+
 static int parse(const command *c, void *into, words *operands, int argc,
                  char **argv)
 {
@@ -268,6 +279,8 @@ static int parse(const command *c, void *into, words *operands, int argc,
         int code;
 
         if (!options || argv[i][0] != '-' || !argv[i][1]) {
+            if (!c->operands[0])
+                return unexpected(c, argv[i]);
             operands->item[operands->count++] = argv[i];
             continue;
         }
