@@ -456,11 +456,11 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK)
         code = answer_all(&w);
     keep_rows(&w, code);
+    if (w.page) /* before the manifest, which says that all is written */
+        code = end_page(&w, code);
     code = sharding_end(&w.part, code, &w.on);
     if (code == EXIT_OK && w.sorting.failures)
         code = EXIT_FAILED;
-    if (w.page)
-        code = end_page(&w, code);
     vitcl_rows_free(w.rows);
     free(w.logits);
     free(w.html);

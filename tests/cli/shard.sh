@@ -45,6 +45,11 @@ grep -q '^{"position":5,"picture":' p/part-00006-of-00007.jsonl ||
     fail "no position"
 # the other files have a name for each shard, too
 mkdir q
+signal_at "rename 3 9" 137 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' \
+    --html 'q/h-{shard}.html'
+[ -s q/h-00001-of-00007.html ] || fail "the manifest comes before the page"
+rm -rf q
+mkdir q
 run 2 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --logits l.npy
 says 'l\.npy: every shard would write this file; put \{shard\} into the name$'
 run 2 classify "${c[@]}" pics --html 'h-{shard}.html'
