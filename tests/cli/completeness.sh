@@ -77,6 +77,10 @@ for command in $files $sections; do
     grep -qx "$command" <<<"$commands" || lack "vitcl --help has no $command: host/cli/main.c"
 done
 
+# A test that is skipped says so (tests/support/skip.h).
+silent=$(grep -rn --include='*.c' 'cr_skip' tests || true)
+[ -z "$silent" ] || lack "vt_skip() where tests skip in silence: $silent"
+
 # A page that is set for 80 columns stays within them, its examples, too.
 if command -v groff >/dev/null; then
     wide=$(groff -man -Tascii -P-cbou -rLL=78n host/cli/vitcl.1 2>&1 | awk 'length > 80')

@@ -7,6 +7,7 @@
 #include "support/near.h"
 #include "support/oneplan.h"
 #include "support/rng.h"
+#include "support/skip.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -303,7 +304,7 @@ static bool patient(void)
 Test(attention_grad, longest)
 {
     if (!patient())
-        cr_skip("the driver cuts a work-item's loops short");
+        vt_skip("the driver cuts a work-item's loops short");
     for (size_t i = 0; i < 2 && !vt_test_tiny(); i++) {
         check_long(classes[i], 1, 257, 1, 256, 2);
         if (classes[i] == VT_CLASS_CPU) /* GPUs' tiles are the same as of 197 */
@@ -325,7 +326,7 @@ static void with_stacks_of(size_t bytes)
 Test(attention_grad, small_stacks)
 {
     if (vt_test_tiny() || !patient())
-        cr_skip("tiny, or the driver cuts a work-item's loops short");
+        vt_skip("tiny, or the driver cuts a work-item's loops short");
     with_stacks_of(256 << 10);
     check_long(VT_CLASS_CPU, 1, 197, 2, 64, 2); /* no room for copies of keys */
     /* no room for a row of scores either */
@@ -335,7 +336,7 @@ Test(attention_grad, small_stacks)
 Test(attention_grad, middling_stacks)
 {
     if (vt_test_tiny() || !patient())
-        cr_skip("tiny, or the driver cuts a work-item's loops short");
+        vt_skip("tiny, or the driver cuts a work-item's loops short");
     with_stacks_of(1 << 20);
     check_long(VT_CLASS_CPU, 1, 962, 1, 64, 2);
 }

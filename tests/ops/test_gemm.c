@@ -7,6 +7,7 @@
 #include "support/device.h"
 #include "support/near.h"
 #include "support/oneplan.h"
+#include "support/skip.h"
 
 #include "base/half.h"
 
@@ -533,7 +534,7 @@ Test(gemm, sums)
                             .device_class = VT_CLASS_CPU};
 
     if (!vt_test_product("native", &d).sums)
-        cr_skip("too little local memory");
+        vt_skip("too little local memory");
     sums_agree(37, 5, 23);
     if (!vt_test_tiny())
         sums_agree(197, 35, 1301);

@@ -13,6 +13,7 @@
 #include "support/oneplan.h"
 #include "support/pictures.h"
 #include "support/rng.h"
+#include "support/skip.h"
 #include "trials/trials.h"
 #include "units/dots.h"
 
@@ -81,7 +82,7 @@ static void end(const char *folder, bool ran)
 {
     vt_test_remove(folder);
     if (!ran)
-        cr_skip("not with this driver and processor");
+        vt_skip("not with this driver and processor");
 }
 
 /* ---- one product ---- */
@@ -428,7 +429,7 @@ Test(gemm_forms, f16_trial_takes_the_right_one)
     const char *verdict = verdict_of(right, &runs);
 
     if (!runs)
-        cr_skip("not with this driver");
+        vt_skip("not with this driver");
     cr_expect_str_eq(verdict, "slower");
 }
 
@@ -438,7 +439,7 @@ static void kills(int mutant)
     const char *verdict = verdict_of(mutants[mutant], &runs);
 
     if (!runs)
-        cr_skip("not with this driver");
+        vt_skip("not with this driver");
     cr_expect_str_eq(verdict, "wrong", "mutant %d is %s", mutant, verdict);
 }
 

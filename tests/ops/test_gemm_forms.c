@@ -13,6 +13,7 @@
 #include "support/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
+#include "support/skip.h"
 #include "units/dots.h"
 #include "units/verdicts.h"
 
@@ -298,7 +299,7 @@ static void check(form f)
     dev = vt_test_device();
     if (folder && (!has(f.needs) || !on_pocl(dev))) {
         vt_test_remove(folder);
-        cr_skip("no %s here", f.name);
+        vt_skip("no %s here", f.name);
     }
     if (folder) {
         const vt_subject s = vt_dot_subject(f.type);
@@ -588,5 +589,5 @@ Test(gemm_forms, asking_tries_nothing)
     }
     vt_test_remove(folder);
     if (!untried)
-        cr_skip("no instruction to try here");
+        vt_skip("no instruction to try here");
 }

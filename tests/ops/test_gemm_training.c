@@ -12,6 +12,7 @@
 #include "support/device.h"
 #include "support/oneplan.h"
 #include "support/pictures.h"
+#include "support/skip.h"
 #include "support/words.h"
 #include "trials/trials.h"
 #include "units/dots.h"
@@ -262,7 +263,7 @@ static bool on_pocl(const vt_dev *dev)
 Test(gemm_training, vdpbf16ps)
 {
     if (!vt_dot_here(VT_DOT_BF16) || !on_pocl(vt_test_device()))
-        cr_skip("no vdpbf16ps here");
+        vt_skip("no vdpbf16ps here");
     check_all();
 }
 
@@ -290,7 +291,7 @@ Test(gemm_training, other_instructions)
     vt_dev *dev = vt_test_device();
 
     if (vt_dev_class(dev) != VT_CLASS_CPU)
-        cr_skip("no CPU");
+        vt_skip("no CPU");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         vt_gemm_bufs b = {.a = vt_test_floats(NULL, (size_t)(d.M * d.K)),
                           .b = vt_test_floats(NULL, (size_t)(d.N * d.K)),

@@ -4,6 +4,7 @@
 #include "plan/plan_private.h"
 #include "ref/ref.h"
 #include "support/linear.h"
+#include "support/skip.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -153,7 +154,7 @@ Test(linear, delicate_layers)
     vt_fixture f;
 
     if (vt_test_tiny()) /* the test only looks at the plan */
-        cr_skip("no arithmetic");
+        vt_skip("no arithmetic");
     setenv("VITCL_DOT", "off", 1); /* so that int8 has only one name */
     vt_fixture_open_as(&f, o);
     vt_val x = vt_input(f.plan, "x", VT_F32, 4, (int[]){1, 3, 4, 6});

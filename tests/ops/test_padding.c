@@ -6,6 +6,7 @@
 #include "ref/gemm.h"
 #include "support/device.h"
 #include "support/oneplan.h"
+#include "support/skip.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -110,7 +111,7 @@ Test(padding, clblast)
     if (vt_test_tiny()) /* a simulator is for our own kernels */
         return;
     if (vt_product_provider(&name, vt_test_device(), "clblast") != VITCL_OK)
-        cr_skip("no CLBlast here");
+        vt_skip("no CLBlast here");
     rows = MOST;
     fill(x, MOST * C), fill(w1, MID * C), fill(w2, C * MID);
     p = run(VT_CLASS_CPU, "clblast", &ld);

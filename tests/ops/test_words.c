@@ -15,6 +15,7 @@
 #include "support/oneplan.h"
 #include "support/pictures.h"
 #include "support/rng.h"
+#include "support/skip.h"
 #include "support/words.h"
 #include "units/dots.h"
 
@@ -441,7 +442,7 @@ static void both(bool real)
     }
     vt_test_remove(folder);
     if (!here)
-        cr_skip("not with this driver and processor");
+        vt_skip("not with this driver and processor");
 }
 
 Test(attention, words)

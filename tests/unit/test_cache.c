@@ -10,6 +10,7 @@
 #include "support/device.h"
 #include "support/driver.h"
 #include "support/pictures.h"
+#include "support/skip.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -114,7 +115,7 @@ Test(cache, leaves_sizes_to_pocl)
     begin();
     unsetenv("POCL_WORK_GROUP_SPECIALIZATION");
     if (!vt_dev_pocl(vt_test_device()))
-        cr_skip("this is not PoCL");
+        vt_skip("this is not PoCL");
     cr_expect_eq(built("", 41), 1);
     cr_expect_eq(entries(), 0);
     cr_expect_eq(built("", 41), 1);

@@ -10,6 +10,7 @@
 #include "plan/plan_private.h"
 #include "support/device.h"
 #include "support/oneplan.h"
+#include "support/skip.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -163,7 +164,7 @@ Test(driver, clblast_is_timed_whole)
     vt_product x;
 
     if (vt_product_provider(&name, dev, "clblast") != VITCL_OK)
-        cr_skip("no CLBlast here");
+        vt_skip("no CLBlast here");
     bufs.a = vt_test_floats(NULL, 37 * 70);
     bufs.b = vt_test_floats(NULL, 65 * 70);
     bufs.c = vt_test_floats(NULL, 37 * 65);

@@ -7,6 +7,7 @@
 #include "image/image.h"
 #include "support/paths.h"
 #include "support/pool.h"
+#include "support/skip.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -387,7 +388,7 @@ Test(sandbox, refused_filter)
     vitcl_image image = {0, 0, NULL};
 
     if (VT_TEST_SANITIZED)
-        cr_skip("not under a sanitizer");
+        vt_skip("not under a sanitizer");
     cr_assert_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
     cr_assert_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
     cr_expect_null(vitcl_image_note());

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "support/paths.h"
 #include "support/pool.h"
+#include "support/skip.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -124,7 +125,7 @@ Test(sandbox, shared_budget)
     vt_picture in = {0}, out = {0};
 
     if (VT_TEST_SANITIZED)
-        cr_skip("a sanitizer's memory is not limited");
+        vt_skip("a sanitizer's memory is not limited");
     file[0] = flat(&size[0], 2000, 3), file[1] = flat(&size[1], 3000, 4);
     setenv("VITCL_DECODE_MEMORY", "128", 1);
     for (int large = 0; large < 2; large++) {
