@@ -10,16 +10,12 @@
  * is for the others and for training, whose backward pass needs the derivative.
  *
  * Launch    global {ceil(n / (PER*V))}
- * Defines   KIND, a VT_ACT_* of common_math.cl: GELU (erf, tanh, quick), tanh,
+ * Defines   ACT, a VT_ACT_* of common_math.cl: GELU (erf, tanh, quick), tanh,
  *           ReLU, SiLU; DERIVATIVE to write it too; V, PER (common.cl).
  *
  * Paper     Hendrycks, Gimpel 2016, arXiv:1606.08415.
  * Host      host/ops/activation.c     Test  tests/ops/test_activation.c
  */
-#ifndef KIND
-#define KIND VT_ACT_GELU
-#endif
-
 kernel void activation(global float *restrict out,
                        global float *restrict derivative,
                        global const float *restrict x, int n)
@@ -30,15 +26,15 @@ kernel void activation(global float *restrict out,
     for (; i + V <= end; i += V) {
         const floatv v = vloadv(0, x + i);
 
-        vstorev(vt_act(v, KIND), 0, out + i);
+        vstorev(vt_act(v, ACT), 0, out + i);
 #ifdef DERIVATIVE
-        vstorev(vt_act_grad(v, KIND), 0, derivative + i);
+        vstorev(vt_act_grad(v, ACT), 0, derivative + i);
 #endif
     }
     for (; i < end; i++) {
-        out[i] = vt_act(x[i], KIND);
+        out[i] = vt_act(x[i], ACT);
 #ifdef DERIVATIVE
-        derivative[i] = vt_act_grad(x[i], KIND);
+        derivative[i] = vt_act_grad(x[i], ACT);
 #endif
     }
 }

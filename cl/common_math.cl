@@ -29,9 +29,10 @@
 #define VT_ACT_RELU 5
 #define VT_ACT_SILU 6
 
-/* Behind a product of halves or bytes the error of the device's own reciprocal
- * does not matter, and a division takes as long as ten sums. */
-#if defined(KIND) && !defined(EMULATE)
+/* Behind a product of halves or bytes (of gemm_mma.cl, or with QUICK the sum of
+ * its parts) the error of the device's own reciprocal does not matter, and a
+ * division takes as long as ten sums. */
+#if defined(QUICK) || (defined(KIND) && !defined(EMULATE))
 #define VT_QUOTIENT(a, b) ((a)*native_recip(b))
 #else
 #define VT_QUOTIENT(a, b) ((a) / (b))

@@ -7,7 +7,8 @@
  *
  * How       The parts of an element are added in their order.
  * Launch    global at least {M*N}, any local size.
- * Defines   TYPE CT as in gemm_mma.cl; the epilogue's ACT BIAS SCALE RESIDUAL.
+ * Defines   TYPE CT as in gemm_mma.cl; the epilogue's ACT BIAS SCALE RESIDUAL;
+ *           QUICK: GELU has gemm_mma.cl's bits (common_math.cl).
  * Host      host/gemm/common.c
  * Test      tests/ops/test_gemm_mma.c, test_gemm_parts.c
  */

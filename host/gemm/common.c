@@ -63,7 +63,7 @@ const char *vt_gemm_end_defines(char out[160], const vt_gemm_desc *d)
 
 vitcl_status vt_gemm_bind_sum(vt_kernel **k, const vt_gemm *g, vt_buf *sums,
                               size_t at, vt_buf *b, int parts, int strips,
-                              int columns)
+                              int columns, const char *quick)
 {
     enum { FEW = 64 };
     const vt_gemm_desc *d = &g->t.d;
@@ -71,11 +71,12 @@ vitcl_status vt_gemm_bind_sum(vt_kernel **k, const vt_gemm *g, vt_buf *sums,
     const int v[] = {
         rows, d->N, parts, strips, d->ldc, columns, (int)(at / sizeof(float))};
     const size_t all = (size_t)rows * (size_t)d->N;
-    char defines[160];
+    char common[160], defines[176];
     vitcl_status st;
 
-    VT_TRY(vt_kernel_new(k, g->dev, "gemm_sum", "gemm_sum",
-                         vt_gemm_end_defines(defines, d)));
+    snprintf(defines, sizeof defines, "%s%s", vt_gemm_end_defines(common, d),
+             quick);
+    VT_TRY(vt_kernel_new(k, g->dev, "gemm_sum", "gemm_sum", defines));
     VT_TRY(vt_gemm_operands(*k, g, sums, b, v, VT_COUNT(v)));
     vt_kernel_size(*k, 1, (size_t[3]){(all + FEW - 1) / FEW * FEW},
                    (size_t[3]){FEW});

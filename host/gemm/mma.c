@@ -311,7 +311,8 @@ static vitcl_status bind_sum(vt_kernel **k, vt_gemm *g, const cut *c)
     const operands o = operands_of(g);
 
     return vt_gemm_bind_sum(k, g, o.sums, rounded_bytes(d), o.b, c->parts,
-                            strips(d), columns(d));
+                            strips(d), columns(d),
+                            g->t.unit.emulated ? "" : " -DQUICK");
 }
 
 /* May 16 bytes of a row of A be read at once? */

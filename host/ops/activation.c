@@ -32,7 +32,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     int n = vt_op_count(p, s->in[IN_X]);
     char defines[48];
 
-    snprintf(defines, sizeof defines, " -DKIND=%d%s", s->i[I_KIND],
+    snprintf(defines, sizeof defines, " -DACT=%d%s", s->i[I_KIND],
              s->out[OUT_DERIVATIVE] == VT_NONE ? "" : " -DDERIVATIVE");
     VT_TRY(vt_op_kernel_with(&k, p, s, "activation", "activation", defines));
     VT_TRY(vt_args(p, k, "vvvi", s->out[OUT_Y], s->out[OUT_DERIVATIVE],

@@ -545,3 +545,41 @@ Test(gemm_mma, parts_of_int8)
         try_kind("mma16", VT_I8);
     g->parts = g->units = 0;
 }
+
+/* A picture's sums and GELU, by the unit's own epilogue and by that of
+ * gemm_sum.cl. Without EMULATE both multiply by the device's reciprocal. */
+Test(gemm_mma, parts_of_dots)
+{
+    vt_product_state *g = vt_product_state_of(vt_test_device());
+    vt_gemm_desc d = all;
+    operands o;
+    float *many;
+
+    if (vt_test_tiny())
+        return;
+    d.type = VT_I8, d.act = VT_ACT_GELU;
+    d.batch = 9, d.M = 13;
+    o = (operands){
+        .a = fractions(d.batch * d.M * d.lda, VT_F16),
+        .b = fractions(d.N * d.K, VT_F16),
+        .bias = fractions(d.N, VT_F16),
+        .scale = fractions(d.N, VT_F16),
+        .residual = fractions(d.batch * d.M * d.ldc, VT_F16),
+        .c = malloc((size_t)(d.batch * d.M * d.ldc + GUARD) * sizeof(float))};
+    many = malloc((size_t)(d.M * d.ldc) * sizeof *many);
+    setenv("VITCL_MMA", "dot8", 1);
+    vt_test_class(VT_CLASS_GPU);
+    g->parts = PARTS, g->units = 2; /* of which one picture has a tile */
+    multiply(&d, &o, 0, "3 parts");
+    memcpy(many, o.c, (size_t)(d.M * d.ldc) * sizeof *many);
+    d.batch = 1;
+    multiply(&d, &o, 0, "parts at once");
+    for (int m = 0; m < d.M; m++)
+        cr_expect_eq(memcmp(many + m * d.ldc, o.c + m * d.ldc,
+                            (size_t)d.N * sizeof *many),
+                     0, "row %d", m);
+    g->parts = g->units = 0;
+    unsetenv("VITCL_MMA");
+    free(o.a), free(o.b), free(o.bias), free(o.scale), free(o.residual);
+    free(o.c), free(many);
+}

@@ -142,7 +142,7 @@ def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0,
     count = up(strips, part) // part if form == "parts" else 1
     arguments = [m, n, k, lda, n, columns]
     if form == "parts":
-        g = d.load("gemm_sum", "gemm_sum", [x for x in kinds if not x.startswith(("-DAT", "-DSAME"))])
+        g = d.load("gemm_sum", "gemm_sum", [x for x in kinds if not x.startswith(("-DAT", "-DSAME"))] + ["-DQUICK"])
         arguments += [temp, at]
 
     def run(i):
