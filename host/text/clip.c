@@ -25,7 +25,9 @@ static vitcl_status unpack(vt_chars *out, const char *path)
         st = vt_fail(VITCL_ECORRUPT, "%s: damaged, or over %u MB", path,
                      TEXT_MAX >> 20);
 done:
-    gzclose_r(f);
+    /* only this says that the file ends too early */
+    if (gzclose_r(f) != Z_OK && st == VITCL_OK)
+        st = vt_fail(VITCL_ECORRUPT, "%s: damaged, or cut off", path);
     return st;
 }
 

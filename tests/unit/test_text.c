@@ -246,6 +246,35 @@ Test(text, refused)
     }
 }
 
+/* zlib gives what there is of a file that was cut off. */
+Test(text, cut_off)
+{
+    enum { SIZE = 1150 };
+    static const char name[] = "bpe_simple_vocab_16e6.txt.gz";
+    static char bytes[SIZE + 1];
+    FILE *f = open_file("open_clip", name);
+
+    cr_assert_eq(fread(bytes, 1, sizeof bytes, f), SIZE);
+    fclose(f);
+    for (size_t n = SIZE; n > SIZE / 4; n -= SIZE / 16) {
+        const char *folder = vt_test_folder();
+        char path[4096];
+        vt_tokenizer *t = NULL;
+
+        vt_test_text(folder, "open_clip_config.json",
+                     "{\"model_cfg\":{\"text_cfg\":{}}}");
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        cr_assert((f = fopen(path, "wb")));
+        fwrite(bytes, 1, n, f);
+        cr_assert_eq(fclose(f), 0);
+        cr_expect_eq(vt_tokenizer_open(&t, folder, false),
+                     n == SIZE ? VITCL_OK : VITCL_ECORRUPT, "%zu: %s", n,
+                     vt_message());
+        vt_tokenizer_free(t);
+        vt_test_remove(folder);
+    }
+}
+
 /* Another type would be taken as missing, and give other tokens. */
 Test(text, types_of_settings)
 {
