@@ -46,6 +46,7 @@ static bool ends(const char *s, const char *end)
 
 static vitcl_status read_input(vt_tensors *t, const vt_reader_input *in)
 {
+    static const char pointer[] = "version https://git-lfs";
     vitcl_status st = VITCL_OK;
     const size_t size = VT_MIN(in->size, (size_t)HEAD);
     const char *file = in->file;
@@ -53,6 +54,14 @@ static vitcl_status read_input(vt_tensors *t, const vt_reader_input *in)
 
     VT_TRY(VT_NEW(&head, size));
     VT_TRY(vt_reader_input_read(head, in, 0, size));
+    if (size >= sizeof pointer - 1 &&
+        memcmp(head, pointer, sizeof pointer - 1) == 0) {
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: this is a Git LFS pointer, not the file itself: run "
+                     "git lfs pull",
+                     file);
+        goto done;
+    }
     for (size_t i = 0; i < VT_COUNT(readers); i++)
         if (readers[i]->sniff(head, size) ||
             (i == 0 && ends(file, ".safetensors"))) {
@@ -60,12 +69,7 @@ static vitcl_status read_input(vt_tensors *t, const vt_reader_input *in)
             st = readers[i]->open(t, in);
             goto done;
         }
-    if (size >= 7 && memcmp(head, "version", 7) == 0)
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: this is a Git LFS pointer, not the file itself: run "
-                     "git lfs pull",
-                     file);
-    else if (size >= 2 && head[0] == 0x80 && head[1] <= 5)
+    if (size >= 2 && head[0] == 0x80 && head[1] <= 5)
         st = vt_fail(
             VITCL_EUNSUPPORTED,
             "%s: the format of PyTorch before 1.6 is not supported: save it "

@@ -310,12 +310,13 @@ Test(save, other_files)
         {"\x80\x05", 2, "PyTorch before 1.6"},
         {"\x80\x06", 2, "not a safetensors, .npz or PyTorch zip file"},
         {"\x80", 1, "not a safetensors"},
-        {"versio", 6, "not a safetensors"},
-        {"version", 7, "Git LFS"},
+        {"version https://git-lf", 22, "not a safetensors"},
+        {"version https://git-lfs", 23, "Git LFS"},
         {"{}", 2, "not a safetensors"},
         {"", 0, "not a safetensors"},
     };
     char *const path = vt_test_path(vt_test_folder(), "x");
+    char *const named = vt_test_path(vt_test_folder(), "x.safetensors");
     vt_tensors *t = NULL;
 
     for (size_t i = 0; i < VT_COUNT(cases); i++) {
@@ -325,6 +326,8 @@ Test(save, other_files)
                   vt_message());
         cr_expect_null(t);
     }
+    put(named, "version https://git-lfs", 23);
+    cr_expect_eq(vt_tensors_open(&t, named), VITCL_EUNSUPPORTED);
     cr_expect_eq(vt_tensors_open_memory(&t, "{}", 2, "x"), VITCL_EUNSUPPORTED);
     cr_expect(strstr(vt_message(), "this is JSON"), "%s", vt_message());
     cr_assert_eq(vt_tensors_open(&t, "builtin:cifar10"), VITCL_OK, "%s",
