@@ -139,15 +139,32 @@ static void read_cache(check *c)
     close(fd);
 }
 
-/* Keeps the keys of the pictures that were looked at and are not broken. */
-static void write_cache(const check *c, size_t looked_at)
+static size_t sort_once(uint64_t *key, size_t n)
+{
+    size_t count = 0;
+
+    qsort(key, n, sizeof *key, by_value);
+    for (size_t i = 0; i < n; i++)
+        if (count == 0 || key[count - 1] != key[i])
+            key[count++] = key[i];
+    return count;
+}
+
+/* Keeps the keys of the pictures that were looked at and are not broken, and
+ * those in the cache now: of the folder's other pictures, by whomever. */
+static void write_cache(check *c, size_t looked_at)
 {
     const uint32_t n = vt_dataset_count(c->d);
     head h = {.count = 0};
     uint64_t *good = NULL;
     size_t at = 0, todo = 0, count = 0;
 
-    if (c->folder < 0 || looked_at == 0 || VT_NEW(&good, n) != VITCL_OK)
+    if (c->folder < 0 || looked_at == 0)
+        return;
+    free(c->known);
+    c->known = NULL, c->known_count = 0;
+    read_cache(c);
+    if (VT_NEW(&good, n + c->known_count) != VITCL_OK)
         return;
     for (uint32_t i = 0; i < n; i++) {
         bool keep = c->key[i] != 0;
@@ -161,7 +178,11 @@ static void write_cache(const check *c, size_t looked_at)
         if (keep)
             good[count++] = c->key[i];
     }
-    qsort(good, count, sizeof *good, by_value);
+    if (c->known_count > 0 && count + c->known_count <= KEYS_MAX) {
+        memcpy(good + count, c->known, c->known_count * sizeof *good);
+        count += c->known_count;
+    }
+    count = sort_once(good, count);
     memcpy(h.magic, magic, sizeof magic);
     h.count = count;
     vt_sha256(good, count * sizeof *good, h.hash);

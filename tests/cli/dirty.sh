@@ -52,6 +52,14 @@ run 0 "${given[@]}" --data data -o third
 err_has '^vitcl train: 5 files cannot'
 cp clean/cat/10.ppm data/cat/10.ppm
 
+# ---- what is kept of a folder is of all its pictures, not of the last half
+mkdir half
+for i in 0 1 2 3; do cp clean/cat/1$i.ppm half; done
+printf 'path,label\n10.ppm,a\n11.ppm,b\n' >half/train.csv
+printf 'path,label\n12.ppm,a\n13.ppm,b\n' >half/val.csv
+XDG_CACHE_HOME=$PWD/other run 0 "${given[@]}" --data half/train.csv --val half/val.csv -o halves
+[ "$(cat other/vitcl/*.pictures | wc -c)" = $((56 + 4 * 8)) ] || fail 'not four keys behind the head'
+
 # ---- interrupted and resumed: the same list, whatever became of the files
 signal_at "parts.log 4 2" 130 "${given[@]}" --data data -o parts --log parts.log
 cp clean/cat/12.ppm data/cat/15-empty.png # repaired
