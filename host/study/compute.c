@@ -209,7 +209,7 @@ static vitcl_status outline(vt_experiment *e)
 
     VT_TRY(vt_speeds_known(&all, e));
     done = all.of[0][1].rate > 0 || !e->options.dry;
-    VT_TRY(vt_speed_measure(&all.of[0][1], e, 0, 1));
+    VT_TRY(vt_speed_measure(&all.of[0][1], e, all.device, 0, 1));
     flops = all.of[0][1].gmac * all.of[0][1].rate;
     load = all.of[0][1].load;
     s = vt_study_add_sheet(
@@ -244,14 +244,14 @@ done:
 
 static vitcl_status measure(vt_experiment *e)
 {
-    vitcl_status st = VITCL_OK;
+    vitcl_status st;
+    vt_speeds all;
 
+    VT_TRY(vt_speeds_known(&all, e));
     for (size_t m = 0; m < VT_SPEED_MODELS; m++)
-        for (size_t i = 0; i < VT_SPEED_SIZES; i++) {
-            vt_speed v = {0};
-
-            VT_TRY(vt_speed_measure(&v, e, m, i));
-        }
+        for (size_t i = 0; i < VT_SPEED_SIZES; i++)
+            if (!(all.of[m][i].rate > 0))
+                VT_TRY(vt_speed_measure(&all.of[m][i], e, all.device, m, i));
 done:
     return st;
 }

@@ -70,7 +70,7 @@ static vitcl_status measure(bool *once, vt_experiment *e, const vt_run *r)
     double each;
     vitcl_status st;
 
-    vt_rate_id(rate.id, r);
+    vt_rate_id(rate.id, e, r);
     vt_snprint(stamp, sizeof stamp, "%.8s-%.0f", rate.id, began);
     VT_TRY(vt_study_path(folder, e, "measure/%s", stamp));
     VT_TRY(vt_study_path(config, e, "measure/%s.config.json", stamp));

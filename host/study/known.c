@@ -65,7 +65,7 @@ const vt_run *vt_run_named(const vt_experiment *e, const char *name)
     return NULL;
 }
 
-void vt_rate_id(char out[17], const vt_run *r)
+void vt_rate_id(char out[17], const vt_experiment *e, const vt_run *r)
 {
     char text[1536], hex[65];
     uint8_t hash[32];
@@ -76,6 +76,9 @@ void vt_rate_id(char out[17], const vt_run *r)
         n += vt_snprint(text + n, sizeof text - (size_t)n, "\n%s %s",
                         r->precision ? r->precision : "",
                         r->freeze ? r->freeze : "");
+    if (e->options.device)
+        n += vt_snprint(text + n, sizeof text - (size_t)n, "\n%.256s",
+                        e->options.device);
     vt_sha256(text, (size_t)n, hash);
     vt_sha256_hex(hex, hash);
     snprintf(out, 17, "%.16s", hex);
@@ -85,7 +88,7 @@ static const vt_rate *find_rate(const vt_experiment *e, const vt_run *run)
 {
     char id[17];
 
-    vt_rate_id(id, run);
+    vt_rate_id(id, e, run);
     for (size_t i = 0; i < e->rates; i++)
         if (strcmp(e->rate[i].id, id) == 0)
             return &e->rate[i];
@@ -118,6 +121,6 @@ void vt_rate_add_frozen(vt_experiment *e, const vt_run *run)
         return;
     *r = *whole;
     r->train = whole->score;
-    vt_rate_id(r->id, run);
+    vt_rate_id(r->id, e, run);
     e->rates++;
 }

@@ -98,6 +98,7 @@ void vt_study_last_line(char *out, size_t room, const char *path);
 typedef struct vt_run_job {
     const vt_run *run;
     int stage, pid; /* pid 0: none runs */
+    size_t said;    /* the size of its messages before this stage */
     double began;
     vt_subset data;
 } vt_run_job;
@@ -115,7 +116,8 @@ vitcl_status vt_study_result_load(vt_run *run, const vt_experiment *e);
 
 /* ---- known.c, cost.c ---- */
 
-void vt_rate_id(char out[17], const vt_run *r);
+/* Another device that was named has rates of its own. */
+void vt_rate_id(char out[17], const vt_experiment *e, const vt_run *r);
 /* The measured rate of its architecture, or NULL. */
 const vt_rate *vt_rate_of(const vt_experiment *e, const vt_run *run);
 /* Adds the rate of a run that trains the head alone, once that of the whole

@@ -32,15 +32,20 @@ static vitcl_status answer_path(char out[VT_STUDY_PATH], const vt_experiment *e,
                          vt_speed_sizes[size]);
 }
 
-/* The rate stays 0 if there is no answer yet. */
-static vitcl_status read_answer(vt_speed *s, const char *path)
+/* The rate stays 0 if there is no answer of this device yet. */
+static vitcl_status read_answer(vt_speed *s, const char *path,
+                                const char *device)
 {
     vitcl_status st = VITCL_OK;
     vt_json *json = NULL;
+    const char *of;
 
     if (!vt_path_exists(path))
         return VITCL_OK;
     VT_TRY(vt_json_load(&json, path, FILE_MOST, 8));
+    if (vt_json_string(&of, vt_json_get(json, "device")) &&
+        strcmp(of, device) != 0)
+        goto done;
     if (!vt_json_number(&s->rate, vt_json_get(json, "images_per_s")) ||
         !vt_json_number(&s->load, vt_json_get(json, "load_ms")) ||
         !(s->rate > 0))
@@ -52,8 +57,8 @@ done:
     return st;
 }
 
-vitcl_status vt_speed_measure(vt_speed *s, const vt_experiment *e, size_t model,
-                              size_t size)
+vitcl_status vt_speed_measure(vt_speed *s, const vt_experiment *e,
+                              const char *device, size_t model, size_t size)
 {
     char to[VT_STUDY_PATH], part[VT_STUDY_PATH], messages[VT_STUDY_PATH],
         pixels[16], line[96];
@@ -63,7 +68,7 @@ vitcl_status vt_speed_measure(vt_speed *s, const vt_experiment *e, size_t model,
     vitcl_status st;
 
     VT_TRY(answer_path(to, e, model, size));
-    VT_TRY(read_answer(s, to));
+    VT_TRY(read_answer(s, to, device));
     if (s->rate > 0)
         goto done;
     vt_snprint(line, sizeof line, "measurement %zu of %d: %s, %u pixels",
@@ -78,7 +83,7 @@ vitcl_status vt_speed_measure(vt_speed *s, const vt_experiment *e, size_t model,
     if (e->options.device)
         words[8] = "--device", words[9] = e->options.device;
     VT_TRY(vt_process_run(e, words, part, messages, "a measurement"));
-    VT_TRY(read_answer(s, part));
+    VT_TRY(read_answer(s, part, device));
     /* a dry run writes nothing, and its `files` may be the study's */
     if (!e->options.dry && rename(part, to) != 0)
         st = vt_fail(VITCL_EIO, "%s: %s", to, strerror(errno));
@@ -124,7 +129,7 @@ static vitcl_status describe_device(vt_speeds *out, const vt_experiment *e)
     VT_TRY(vitcl_device_describe(&info, device));
     out->memory = (double)info.memory_bytes;
     out->buffer = (double)info.max_alloc_bytes;
-    vt_snprint(out->device, sizeof out->device, "%.90s", info.name);
+    vt_snprint(out->device, sizeof out->device, "%s", info.name);
 done:
     vitcl_device_free(device);
     return st;
@@ -140,7 +145,7 @@ vitcl_status vt_speeds_known(vt_speeds *out, const vt_experiment *e)
     for (size_t m = 0; m < VT_SPEED_MODELS; m++)
         for (size_t i = 0; i < VT_SPEED_SIZES; i++) {
             VT_TRY(answer_path(path, e, m, i));
-            VT_TRY(read_answer(&out->of[m][i], path));
+            VT_TRY(read_answer(&out->of[m][i], path, out->device));
             VT_TRY(largest_batch(&out->of[m][i], out, e, m, i));
         }
 done:

@@ -71,32 +71,69 @@ static span span_of(const vt_experiment *e, const vt_dataset *d,
     return s;
 }
 
+/* Classes with more than `each` pictures give so many, the first `more` of them
+ * one more, and the others all that they have. */
+typedef struct quotas {
+    uint32_t each, more;
+} quotas;
+
+/* What small classes lack comes from the larger ones. */
+static quotas quotas_of(const uint32_t *count, span of, uint32_t wanted)
+{
+    quotas q = {.more = wanted};
+
+    for (;;) {
+        uint32_t larger = 0, step = UINT32_MAX;
+
+        for (uint32_t c = of.from; c < of.to; c++)
+            if (count[c] > q.each)
+                larger++, step = VT_MIN(step, count[c] - q.each);
+        if (q.more < larger || larger == 0)
+            return q;
+        step = VT_MIN(step, q.more / larger);
+        q.each += step, q.more -= step * larger;
+    }
+}
+
+static void fill_quotas(uint32_t *quota, const uint32_t *count, span of,
+                        uint32_t wanted)
+{
+    quotas q = quotas_of(count, of, wanted);
+
+    for (uint32_t c = of.from; c < of.to; c++) {
+        quota[c] = VT_MIN(count[c], q.each);
+        if (count[c] > q.each && q.more > 0)
+            quota[c]++, q.more--;
+    }
+}
+
 static vitcl_status choose(part *p, uint32_t wanted, share s, span of)
 {
     vitcl_status st = VITCL_OK;
-    const uint32_t classes = vt_dataset_classes(p->d), n = of.to - of.from;
-    uint32_t *count = NULL, *seen = NULL, *used = NULL;
+    const uint32_t classes = vt_dataset_classes(p->d);
+    uint32_t *count = NULL, *seen = NULL, *used = NULL, *quota = NULL;
 
     VT_TRY(count_classes(&count, p->d, s));
     VT_TRY(VT_NEW(&seen, (size_t)classes + 1));
     VT_TRY(VT_NEW(&used, (size_t)classes + 1));
+    VT_TRY(VT_NEW(&quota, (size_t)classes + 1));
+    fill_quotas(quota, count, of, wanted);
     VT_TRY(VT_NEW(&p->index, (size_t)vt_dataset_count(p->d) + 1));
     for (uint32_t i = 0; i < vt_dataset_count(p->d); i++) {
         const uint32_t c = vt_dataset_label(p->d, i);
-        const uint64_t quota =
-            VT_MIN(wanted / n + (c - of.from < wanted % n), count[c]);
         const uint64_t nth = used[c];
 
         if (c < of.from || c >= of.to || !in_share(s, seen[c]++))
             continue;
         used[c]++;
-        if ((nth + 1) * quota / count[c] > nth * quota / count[c])
+        if ((nth + 1) * quota[c] / count[c] > nth * quota[c] / count[c])
             p->index[p->count++] = i;
     }
 done:
     free(count);
     free(seen);
     free(used);
+    free(quota);
     return st;
 }
 

@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { TRAIN, SCORE, FEWSHOT, STAGES, WORDS = 40, ROOM = 24 };
 enum { SMALL_FILE = 1 << 16, LOG_FILE = 64 << 20 };
@@ -283,6 +284,7 @@ static vitcl_status start_stage(vt_run_job *j, const vt_experiment *e)
 {
     vitcl_status st = VITCL_OK;
     command_words c = {.count = 0};
+    struct stat messages;
     paths p;
 
     while (j->stage < STAGES && !needed(j))
@@ -295,6 +297,7 @@ static vitcl_status start_stage(vt_run_job *j, const vt_experiment *e)
         VT_TRY(words_train(&c, &p, e, j));
     else
         words_score(&c, &p, e, j);
+    j->said = stat(p.messages, &messages) == 0 ? (size_t)messages.st_size : 0;
     VT_TRY(vt_process_begin(&j->pid, e, c.word, p.out, p.messages));
 done:
     return st;
@@ -312,7 +315,8 @@ done:
     return st;
 }
 
-/* A learning rate may be too large: that is a result of a sweep. */
+/* A learning rate may be too large: that is a result of a sweep. An earlier
+ * attempt's messages are in the same file. */
 static bool diverged(const vt_run_job *j, const paths *p)
 {
     vt_file f = {0};
@@ -321,8 +325,9 @@ static bool diverged(const vt_run_job *j, const paths *p)
     if (j->stage != TRAIN || j->run->score != VT_SCORE_HELD_OUT ||
         vt_file_read(&f, p->messages, LOG_FILE) != VITCL_OK)
         return false;
-    if (f.size)
-        yes = memmem(f.data, f.size, "not finite", 10) != NULL;
+    if (f.size > j->said)
+        yes = memmem(f.data + j->said, f.size - j->said, "not finite", 10) !=
+              NULL;
     vt_file_close(&f);
     return yes;
 }

@@ -75,9 +75,12 @@ mkdir -p torn/train/a torn/train/b torn/test/a torn/test/b
 for i in 1 2 3 4 5 6; do
     for c in a b; do cp "$VT_DATA/sample.jpg" torn/train/$c/$i.jpg; done
 done
+for i in 7 8 9 10; do cp "$VT_DATA/sample.jpg" torn/train/a/$i.jpg; done
 for c in a b; do cp "$VT_DATA/sample.jpg" torn/test/$c/1.jpg; done
 head -c 900 "$VT_DATA/sample.jpg" >torn/test/b/2.jpg
-run 0 study few-shot --data torn --epochs 1 --tries 1 -o torn.out
+run 0 study few-shot --data torn --pictures 14 --epochs 1 --tries 1 -o torn.out
+[ "$(find torn.out/data/14-*/train -type l | wc -l)" = 14 ] ||
+    fail 'what a small class lacks does not come from the other'
 [ "$(cut -f1 torn.out/results.tsv | tail -1)" = trained ] || fail 'no results beside a broken picture'
 run 1 study head --data torn --tries 200 -o many --dry-run
 says 'these are more than 256 runs; give fewer --tries$'
@@ -135,6 +138,15 @@ code=0
 wait $study || code=$?
 [ $code = 143 ] || fail "exit status $code after a signal"
 grep -q 'continues from here' stopping || fail 'it does not say how to go on'
+
+# ---- an earlier attempt that diverged does not explain another failure
+cp -r whole spoilt
+id=$(basename spoilt/files/class-token-lr-0.001-*.result.json .result.json)
+rm "spoilt/files/$id.result.json"
+echo 'vitcl train: the loss is not finite' >>"spoilt/files/$id.messages.txt"
+: >"spoilt/runs/$id/training.safetensors"
+run 1 study head "${given[@]}" -o spoilt
+err_has 'run class-token-lr-0.001 failed \(exit status 1\)'
 
 # ---- another study does not write into the folder
 run 1 study few-shot "${given[@]}" -o whole

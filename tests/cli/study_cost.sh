@@ -25,6 +25,12 @@ out_has '^vit-b/32 +192 +[0-9.]+ +[0-9.]+ +done *$'
 [ ! -e cost/files/speed-vit-b-32-128.json ] || fail 'a dry run kept a measurement'
 mv kept.json cost/files/speed-vit-b-32-128.json
 
+# another device's measurement is not this one's
+sed -i 's/{/{"device": "another", /' cost/files/speed-vit-b-16-64.json
+run 0 study cost -o cost --dry-run
+out_has '^vit-b/16 +64 +[0-9.]+ +[0-9.]+ +to do *$'
+sed -i 's/"device": "another", //' cost/files/speed-vit-b-16-64.json
+
 # ---- a count that fails says why
 mkdir -p cost/measure/messages.txt
 run 1 study cost -o cost
