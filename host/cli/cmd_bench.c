@@ -397,6 +397,7 @@ static void clear(work *w)
     w->rgb = NULL;
     w->runs = w->ops = 0;
     w->gflop = w->load_ms = 0;
+    memset(w->op, 0, sizeof w->op);
 }
 
 /* "1,8,32"; NULL: 1. */

@@ -28,11 +28,16 @@ out_lines 3
 python3 -c 'import json
 rows = [json.loads(line) for line in open("out")]
 assert [r["batch"] for r in rows] == [1, 3, 2]
+first = 0
 for r in rows:
     ms = r["ms"]
     assert 0 < ms["min"] <= ms["median"] <= ms["p90"] <= ms["p99"] <= ms["max"]
     assert abs(r["images_per_s"] * ms["median"] / 1e3 / r["batch"] - 1) < 1e-2
-    assert r["runs"] >= 3 and r["peak_gflops"] > 0 and r["kernels"]' ||
+    assert r["runs"] >= 3 and r["peak_gflops"] > 0 and r["kernels"]
+    # each batch has its own work only
+    work = sum(k["ms"] * k["gflops"] for k in r["kernels"])
+    first = first or work
+    assert abs(work / first / r["batch"] - 1) < 0.05, (r["batch"], work, first)' ||
     fail "figures: $(cat out)"
 run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1 --batch 3,1
 out_has '^ batch +p50 ms +p90 ms +p99 ms +pictures/s '
