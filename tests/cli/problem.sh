@@ -76,6 +76,14 @@ run 0 classify -m multi --threshold "$threshold" a.jpg
 [ "$(grep -c 'not sure' out)" = 3 ] || fail "not two classes reach $threshold"
 run 0 classify -m multi --threshold "$threshold" --json a.jpg
 [ "$(grep -o '"sure":true' out | wc -l)" = 3 ] || fail "JSON says otherwise"
+# The third is marked where people read, and the others behind it with it.
+on_terminal 80 0 classify -m multi --threshold "$threshold" --html marked.html a.jpg
+[ "$(grep -o 'class [0-9]\|not sure:' out | sed -n 3p)" = 'not sure:' ] || fail "on a terminal"
+grep -qE '<small>class [0-9].{5,9}, not sure: class [0-9]' marked.html || fail "on a page"
+run 0 classify -m multi --threshold "$threshold" --explain a.jpg
+[ "$(grep -n '^  not sure:$' out)" = '4:  not sure:' ] || fail "beside bars"
+on_terminal 80 0 classify -m multi --threshold 0.9999 a.jpg
+[ "$(grep -o 'not sure: class' out | wc -l)" = 2 ] || fail "on each line of a terminal"
 run 2 classify -m numbers --threshold 0.5 a.jpg
 says '--threshold is a probability, but this model answers with numbers'
 run 2 classify -m numbers --copy-to x a.jpg

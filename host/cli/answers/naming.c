@@ -61,9 +61,7 @@ bool naming_sure(const naming *n)
            (n->detail == 0 && n->top[0].probability >= n->threshold);
 }
 
-/* Is class i of top sure? Where a picture has one class, the first stands for
- * all. */
-static bool holds(const naming *n, uint32_t i)
+bool naming_holds(const naming *n, uint32_t i)
 {
     return n->answer == VITCL_ANY_CLASSES
                ? n->detail == 0 && n->top[i].probability >= n->threshold
@@ -127,7 +125,7 @@ void naming_json(const naming *n, const answer *a)
                n->answer == VITCL_NUMBERS ? "number" : "probability");
         json_number((double)n->top[i].probability);
         if (doubts(n) && n->answer == VITCL_ANY_CLASSES)
-            printf(",\"sure\":%s", holds(n, i) ? "true" : "false");
+            printf(",\"sure\":%s", naming_holds(n, i) ? "true" : "false");
         printf("}");
     }
     printf("]}\n");
@@ -156,7 +154,7 @@ void naming_tsv(const naming *n, const answer *a)
         tsv_text(name_of(n, n->top[i].label));
         printf("\t");
         put_answer(n, i);
-        printf("%s\n", holds(n, i) ? "" : "\tnot sure");
+        printf("%s\n", naming_holds(n, i) ? "" : "\tnot sure");
     }
 }
 
@@ -209,23 +207,35 @@ static void say_answer(char out[32], const naming *n, const vitcl_class *c,
                  100 * (double)c->probability, space);
 }
 
-/* How wide print_class() is, in brief. */
-static int class_columns(const naming *n, const vitcl_class *c)
+/* Before the first class of a line that is not sure; those behind it are less
+ * likely. The very first has a line of its own. */
+static const char *mark(const naming *n, uint32_t i)
 {
-    char room[CLASS_ROOM], text[32];
-    const char *name = naming_class(n, c->label, room);
+    const bool begins = i == 0 || naming_holds(n, i - 1) ||
+                        (i == 1 && n->answer == VITCL_ANY_CLASSES);
 
-    say_answer(text, n, c, " ");
-    return width_of(name, naming_first(n, name)) + (int)strlen(text);
+    return begins && !naming_holds(n, i) ? "not sure: " : "";
 }
 
-static void print_class(const naming *n, const vitcl_class *c, bool brief)
+/* How wide class i is, in brief, with its mark. */
+static int class_columns(const naming *n, uint32_t i)
 {
     char room[CLASS_ROOM], text[32];
-    const char *name = naming_class(n, c->label, room);
+    const char *name = naming_class(n, n->top[i].label, room);
 
-    put_text(name, brief ? naming_first(n, name) : SIZE_MAX);
-    say_answer(text, n, c, " ");
+    say_answer(text, n, &n->top[i], " ");
+    return (int)strlen(mark(n, i)) + width_of(name, naming_first(n, name)) +
+           (int)strlen(text);
+}
+
+static void print_class(const naming *n, uint32_t i)
+{
+    char room[CLASS_ROOM], text[32];
+    const char *name = naming_class(n, n->top[i].label, room);
+
+    fputs(mark(n, i), stdout);
+    put_text(name, i ? naming_first(n, name) : SIZE_MAX);
+    say_answer(text, n, &n->top[i], " ");
     fputs(text, stdout);
 }
 
@@ -258,10 +268,11 @@ void naming_texts(char *title, char *more, size_t size, const naming *n)
             snprintf(more + used, size - used, ", \u2026");
             break;
         }
-        snprintf(more + used, size - used, "%s",
+        snprintf(more + used, size - used, "%s%s",
                  i > 1                          ? ", "
                  : n->answer == VITCL_ONE_CLASS ? "or "
-                                                : "");
+                                                : "",
+                 mark(n, i));
         add_class(more, size, n, &n->top[i], true);
     }
 }
@@ -275,10 +286,10 @@ void naming_pretty(const naming *n, const answer *a)
 
     printf("\033[1m");
     tsv_text(a->path);
-    printf("\033[0m  %s", naming_sure(n) ? "" : "not sure: ");
-    print_class(n, &n->top[0], false);
+    printf("\033[0m  ");
+    print_class(n, 0);
     for (uint32_t i = 1; i < n->k && naming_shown(n, i); i++) {
-        const int wide = class_columns(n, &n->top[i]);
+        const int wide = class_columns(n, i);
 
         if (i == 1) {
             printf(n->answer == VITCL_ONE_CLASS ? "\n    or " : "\n    ");
@@ -289,7 +300,7 @@ void naming_pretty(const naming *n, const answer *a)
             printf(", ");
             at += 2;
         }
-        print_class(n, &n->top[i], true);
+        print_class(n, i);
         at += wide;
     }
     printf("\n");

@@ -29,6 +29,9 @@ void naming_judge(naming *n, const float *logits, const vitcl_session *session,
 /* Is the last picture's first class likely enough, and the picture of the kind
  * that the model was trained with? */
 bool naming_sure(const naming *n);
+/* Is class i of top sure? Where a picture has one class, the first stands for
+ * all. */
+bool naming_holds(const naming *n, uint32_t i);
 /* Is class i of top worth a place on a terminal or a page? */
 bool naming_shown(const naming *n, uint32_t i);
 /* A class's name, else its label, else its number, in `room`. */

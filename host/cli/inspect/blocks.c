@@ -78,6 +78,8 @@ void blocks_classes(const naming *n, const answer *a)
         const size_t bytes = fitting(name, naming_first(n, name), most, &used);
         const int bar = columns - INDENT - widest - 2 - NUMBER;
 
+        if (i && naming_holds(n, i - 1) && !naming_holds(n, i))
+            printf("%*snot sure:\n", INDENT, "");
         printf("%*s", INDENT, "");
         put_text(name, bytes);
         printf("%*s", widest - used + 1, "");
