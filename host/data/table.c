@@ -34,6 +34,7 @@ typedef struct table {
     char *folder;
     vt_file file;
     size_t path, label, split; /* columns; split may be COLUMNS: none */
+    size_t columns;            /* that the first row names */
     row *row;
     size_t count, cap;
     size_t rows[PARTS + 1];
@@ -58,26 +59,32 @@ static vitcl_status wrong(const table *t, uint32_t line, const char *what,
                    line, what, text, why);
 }
 
-/* COLUMNS where it is missing. */
-static size_t find_column(char *const *field, size_t n, const char *name)
+/* *at: COLUMNS where it is missing. */
+static vitcl_status find_column(size_t *at, const table *t, char *const *field,
+                                const char *name, uint32_t line)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcasecmp(field[i], name) == 0)
-            return i;
-    return COLUMNS;
+    *at = COLUMNS;
+    for (size_t i = 0; i < VT_MIN(t->columns, (size_t)COLUMNS); i++) {
+        if (strcasecmp(field[i], name) != 0)
+            continue;
+        if (*at != COLUMNS)
+            return vt_fail(VITCL_ECORRUPT,
+                           "line %u: two columns '%s'; leave one out", line,
+                           name);
+        *at = i;
+    }
+    return VITCL_OK;
 }
 
 static vitcl_status read_header(table *t, vt_csv_text *text)
 {
     char *field[COLUMNS];
     vitcl_status st;
-    size_t n;
 
-    VT_TRY(vt_csv_row(field, &n, COLUMNS, text));
-    n = VT_MIN(n, (size_t)COLUMNS);
-    t->path = find_column(field, n, "path");
-    t->label = find_column(field, n, "label");
-    t->split = find_column(field, n, "split");
+    VT_TRY(vt_csv_row(field, &t->columns, COLUMNS, text));
+    VT_TRY(find_column(&t->path, t, field, "path", text->line));
+    VT_TRY(find_column(&t->label, t, field, "label", text->line));
+    VT_TRY(find_column(&t->split, t, field, "split", text->line));
     if (t->path == COLUMNS || t->label == COLUMNS)
         st = vt_fail(VITCL_ECORRUPT,
                      "line %u: no column '%s'; the first row must name the "
@@ -139,6 +146,12 @@ static vitcl_status read_rows(table *t, vt_csv_text *text)
                            "%s: line %u: %zu field%s, fewer than the columns "
                            "that the first row names",
                            t->name, text->line, n, vt_plural(n)));
+        if (n > t->columns)
+            VT_TRY(vt_fail(VITCL_ECORRUPT,
+                           "%s: line %u: %zu fields, more than the columns "
+                           "that the first row names; put quotes around a "
+                           "field with a comma",
+                           t->name, text->line, n));
         VT_TRY(vt_grow(&t->row, &t->cap, t->count + 1, sizeof *t->row));
         t->row[t->count].line = text->line;
         VT_TRY(read_row(&t->row[t->count], t, field));

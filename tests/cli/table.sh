@@ -85,6 +85,9 @@ wrong() {
 }
 one='path,label,split\ntrain/n01/0.ppm,n01,train\n'
 wrong 'path;label;split\n' "line 1: no column 'path'"
+wrong 'path,label,Label\n' "line 1: two columns 'label'; leave one out"
+wrong "${one}train/n01/1.ppm,n01, n02,test\n" \
+    'line 3: 4 fields, more than the columns .*; put quotes around a field with a comma'
 wrong "${one}train/n01/x.ppm,n01,test\n" "line 3: path 'train/n01/x.ppm': No such file"
 wrong "${one}train/n01/1.ppm,n01,dev\n" "line 3: split 'dev' is none of train, val"
 wrong "${one}train/n01/1.ppm,,test\n" "line 3: no label for 'train/n01/1.ppm'"
