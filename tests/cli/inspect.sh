@@ -204,6 +204,8 @@ long=$(printf 'x%.0s' {1..2}; printf '写%.0s' {1..70}).ppm
 cp 1.ppm "$long"
 run 0 inspect -m local -o cut "$long"
 ! grep -q $'\xef\xbf\xbd' cut/inspect.json || fail "a name is cut inside a character"
+on_terminal 80 0 inspect -m local -o $'red\e[31m'
+out_has '^red\\033\[31m/report.html$'
 
 # another size; a layer, a head, a patch
 run 0 inspect "${model[@]}" --size 32x40 -o big "$picture"

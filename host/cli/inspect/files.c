@@ -25,6 +25,12 @@ static int too_long(const char *name)
     return fail("%s: the path is too long", name);
 }
 
+void inspect_say(const char *path)
+{
+    put_text(path, SIZE_MAX);
+    putchar('\n');
+}
+
 static bool join(char out[INSPECT_PATH], const char *root, const char *name)
 {
     const int n = snprintf(out, INSPECT_PATH, "%s/%s", root, name);
@@ -323,7 +329,7 @@ static int write_as(inspect_files *f, const inspect_figure *g,
                        : vt_figure_write(g->chart, path)) != VITCL_OK)
         code = failed();
     if (code == EXIT_OK && strcmp(ending, "png") == 0)
-        printf("%s\n", path);
+        inspect_say(path);
     return code;
 }
 
@@ -375,7 +381,7 @@ int inspect_finish(inspect_files *f, const vitcl_model_info *m, uint32_t height,
     if (vt_part_commit(f->part) != VITCL_OK)
         return failed();
     join(path, f->root, "inspect.json");
-    printf("%s\n", path);
+    inspect_say(path);
     return flush_results();
 }
 
@@ -395,9 +401,12 @@ void inspect_close(inspect_files *f)
 
 int inspect_report(const char *folder)
 {
+    char path[INSPECT_PATH];
+
     if (vt_inspect_report(folder) != VITCL_OK)
         return failed();
-    printf("%s/report.html\n", folder);
+    if (join(path, folder, "report.html"))
+        inspect_say(path);
     return flush_results();
 }
 

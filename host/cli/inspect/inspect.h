@@ -54,6 +54,8 @@ int inspect_write(inspect_files *f, const inspect_figure *g);
 /* A path in the folder of figures; false: it is too long, which was said. */
 bool inspect_path(char out[INSPECT_PATH], const inspect_files *f,
                   const char *name, const char *ending);
+/* Prints the path of a file that was written. */
+void inspect_say(const char *path);
 /* What the model has nothing to show for, and why. */
 int inspect_left_out(inspect_files *f, const char *kind, const char *why);
 /* Completes inspect.json. */

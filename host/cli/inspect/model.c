@@ -307,7 +307,7 @@ static int write_table(const inspect_files *files, const double *mean,
         for (uint32_t h = 0; h < heads; h++)
             fprintf(f, "%u\t%u\t%.6g\n", l, h, mean[(size_t)l * heads + h]);
     if (vt_part_commit(part) == VITCL_OK)
-        printf("%s\n", path);
+        inspect_say(path);
     else
         code = failed();
     vt_part_free(part);
