@@ -204,6 +204,31 @@ long=$(printf 'x%.0s' {1..2}; printf '写%.0s' {1..70}).ppm
 cp 1.ppm "$long"
 run 0 inspect -m local -o cut "$long"
 ! grep -q $'\xef\xbf\xbd' cut/inspect.json || fail "a name is cut inside a character"
+
+# Names that JSON cannot express, that are taken, or that leave no room for a
+# number: each line on stdout is a file, and the index names what is there.
+whole=$(printf 'x%.0s' {1..250}).ppm
+cp 1.ppm "other/$whole"
+for name in $'bad\xff\n\e[31m.ppm' inspect.json report.html "$whole"; do
+    cp 1.ppm "$name"
+    set -- "$@" "$name"
+done
+run 0 inspect -m local -o odd "$@" "other/$whole"
+while read -r name; do [ -f "$name" ] || fail "no file $name"; done <out
+python3 - <<'E' || fail "an index of odd names"
+import json, os
+index = json.load(open("odd/inspect.json"))
+folders = [p["folder"] for p in index["pictures"]]
+assert folders == ["bad___[31m.ppm", "inspect.json.1", "report.html.1", "x" * 250 + ".ppm", "x" * 248 + ".1"], folders
+assert all(os.path.getsize("odd/" + f["png"]) for p in index["pictures"] for f in p["figures"])
+E
+# One without a folder ends the run; the index and the page have those before.
+root=$(printf './%.0s' {1..1950})far
+run 1 inspect -m local -o "$root" 1.ppm "$whole" 2.ppm
+err_has 'xxx.ppm: the path is too long$'
+python3 -c 'import json; assert len(json.load(open("far/inspect.json"))["pictures"]) == 1' ||
+    fail "the index after a failure"
+[ -s far/report.html ] || fail "no page after a failure"
 on_terminal 80 0 inspect -m local -o $'red\e[31m'
 out_has '^red\\033\[31m/report.html$'
 

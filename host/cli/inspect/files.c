@@ -6,11 +6,13 @@
  */
 #include "base/file.h"
 #include "base/json_print.h"
+#include "base/utf8.h"
 #include "inspect.h"
 #include "inspect/report.h"
 #include "scale/partition.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,12 +168,15 @@ static void end_picture(inspect_files *f)
 
 /* ---- folders ---- */
 
-/* ROOT/NAME, or the first of NAME.1, NAME.2 and so on that is free. */
+/* ROOT/NAME, or the first of NAME.1, NAME.2 and so on that is free. Of a name,
+ * what fits into that of a folder, without bytes that JSON cannot express. */
 static int make_folder(inspect_files *f, const char *name)
 {
+    enum { NUMBER = sizeof ".999999" - 1 };
     const size_t room = strlen(name) + 16;
     char path[INSPECT_PATH], *folder = malloc(room);
-    unsigned number = 0;
+    unsigned number =
+        strcmp(name, "inspect.json") == 0 || strcmp(name, "report.html") == 0;
     int made;
 
     if (!folder)
@@ -179,7 +184,10 @@ static int make_folder(inspect_files *f, const char *name)
     free(f->folder);
     f->folder = folder;
     do {
-        snprintf(folder, room, number ? "%s.%u" : "%s", name, number);
+        snprintf(folder, room, number ? "%.*s.%u" : "%.*s",
+                 (int)vt_utf8_cut(name, NAME_MAX - (number ? NUMBER : 0)), name,
+                 number);
+        make_text(folder);
         number++;
         if (!join(path, f->root, folder))
             return too_long(name);
@@ -216,16 +224,15 @@ int inspect_of_picture(inspect_files *f, const char *path,
     const char *name = vt_path_name(path);
     int code = index_begin(f);
 
+    if (strcmp(name, "-") == 0 || !*name)
+        name = "stdin";
+    if (code == EXIT_OK)
+        code = make_folder(f, name);
     if (code != EXIT_OK)
         return code;
     end_picture(f);
     f->in_model = false;
     f->figures = 0;
-    if (strcmp(name, "-") == 0 || !*name)
-        name = "stdin";
-    code = make_folder(f, name);
-    if (code != EXIT_OK)
-        return code;
     fputs(f->pictures++ ? ",\n {" : "\n {", f->index);
     vt_json_print_path(f->index, "picture", "path_bytes", path);
     fputs(", ", f->index);
