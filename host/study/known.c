@@ -1,6 +1,7 @@
 /*
  * known.c - what is known of an experiment: its sizes, runs and rates.
  */
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/sha256.h"
 #include "study/private.h"
@@ -45,6 +46,18 @@ uint32_t vt_study_part_classes(const vt_experiment *e, vt_class_part part)
     return part == VT_CLASSES_ALL     ? e->classes
            : part == VT_CLASSES_FIRST ? first
                                       : e->classes - first;
+}
+
+uint32_t vt_study_part_pictures(const vt_experiment *e, vt_class_part part)
+{
+    const uint64_t share =
+        (uint64_t)e->pictures * vt_study_part_classes(e, part) / e->classes;
+    const uint32_t all = part == VT_CLASSES_ALL ? e->all_pictures
+                         : part == VT_CLASSES_FIRST
+                             ? e->all_pictures - e->rest_pictures
+                             : e->rest_pictures;
+
+    return VT_MIN((uint32_t)share, all);
 }
 
 const char *vt_study_kind(const vt_experiment *e)

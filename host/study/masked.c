@@ -47,7 +47,8 @@ static vt_run like(const vt_experiment *e, int arm, int i)
     arm_name(r.arm, arm, i);
     if (arm != SCRATCH)
         snprintf(r.from, sizeof r.from, "before-%s", arms[arm]);
-    /* one optimiser for all, so that only the start differs */
+    /* one optimiser for all; as in the paper, weights decay in a training from
+     * scratch (by 0.05) and not in a fine-tuning */
     snprintf(r.settings, sizeof r.settings, "{\"optimizer\": \"adamw\"}\n");
     return r;
 }

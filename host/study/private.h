@@ -28,6 +28,7 @@ struct vt_experiment {
     char scratch[VT_STUDY_PATH]; /* of a dry run: its output; "": none */
     const char *named;           /* the output folder that was named */
     uint32_t all_pictures, all_tests, classes, side;
+    uint32_t rest_pictures; /* for training, of VT_CLASSES_REST */
     char kind[32];
     bool own_tests; /* the data has test pictures */
     /* chosen by plan() */

@@ -140,6 +140,8 @@ uint32_t vt_study_tries(const vt_experiment *e);
 uint32_t vt_study_side(const vt_experiment *e); /* of the pictures, in pixels */
 uint32_t vt_study_classes(const vt_experiment *e);
 uint32_t vt_study_part_classes(const vt_experiment *e, vt_class_part part);
+/* For training: its share of the study's pictures, or all that it has. */
+uint32_t vt_study_part_pictures(const vt_experiment *e, vt_class_part part);
 const char *vt_study_kind(const vt_experiment *e); /* "cifar10", "folders" */
 /* The checkpoint that the user named, or NULL (model.c). */
 typedef struct vt_study_model {

@@ -392,6 +392,11 @@ vitcl_status vt_subset_look(vt_experiment *e)
         e->all_tests -= train.count;
         e->all_pictures = train.count;
     }
+    free(train.index);
+    train.index = NULL, train.count = 0;
+    VT_TRY(choose(&train, UINT32_MAX, e->own_tests ? ALL : ALL_BUT_A_FIFTH,
+                  span_of(e, train.d, VT_CLASSES_REST)));
+    e->rest_pictures = train.count;
     snprintf(e->kind, sizeof e->kind, "%s", vt_dataset_kind(train.d));
     e->side = SIDE;
     if (e->classes < 2 || e->all_tests < 1 ||

@@ -158,20 +158,29 @@ static void words_score(command_words *c, const paths *p,
 
 /* ---- results ---- */
 
-/* The held-out accuracy of the last epoch. */
-static vitcl_status read_held_out(double *out, const char *log)
+/* The held-out accuracy of the last epoch. Where a training was killed between
+ * its last state and the log's last line, it is missing. */
+static vitcl_status read_held_out(double *out, const paths *p, const vt_run *r)
 {
     static const char key[] = "\"held_out_accuracy\": ";
     vitcl_status st = VITCL_OK;
     vt_file f = {0};
     const char *at, *found = NULL, *end;
     char number[32] = "";
+    uint32_t epochs = 0;
 
-    VT_TRY(vt_file_read(&f, log, LOG_FILE));
+    VT_TRY(vt_file_read(&f, p->log, LOG_FILE));
     at = (const char *)f.data, end = at + f.size;
     while (at && at < end &&
            (at = memmem(at, (size_t)(end - at), key, sizeof key - 1)))
-        at = found = at + sizeof key - 1;
+        at = found = at + sizeof key - 1, epochs++;
+    if (epochs != r->epochs) {
+        st = vt_fail(VITCL_ECORRUPT,
+                     "%s: has the scores of %u epochs, not of %u; remove %s, "
+                     "and it is trained again",
+                     p->log, epochs, r->epochs, p->folder);
+        goto done;
+    }
     if (found)
         snprintf(number, sizeof number, "%.*s",
                  (int)VT_MIN((size_t)(end - found), sizeof number - 1), found);
@@ -245,7 +254,7 @@ static vitcl_status write_result(const vt_run_job *j, const vt_experiment *e,
     r.accuracy = diverged ? 0 : (double)NAN;
     VT_TRY(find_paths(&p, e, &r, TRAIN));
     if (!diverged && r.score == VT_SCORE_HELD_OUT)
-        VT_TRY(read_held_out(&r.accuracy, p.log));
+        VT_TRY(read_held_out(&r.accuracy, &p, &r));
     VT_TRY(find_paths(&p, e, &r, SCORE));
     if (!diverged && r.score == VT_SCORE_TEST)
         VT_TRY(read_score(&r.accuracy, p.out));

@@ -47,8 +47,7 @@ static uint32_t share_of(const vt_experiment *e, vt_class_part part,
                          uint32_t percent)
 {
     const uint32_t classes = vt_study_part_classes(e, part);
-    const uint64_t all =
-        (uint64_t)vt_study_pictures(e) * classes / vt_study_classes(e);
+    const uint64_t all = vt_study_part_pictures(e, part);
 
     return VT_MAX((uint32_t)(all * percent / 100),
                   VT_MAX(classes, (uint32_t)LEAST));

@@ -19,6 +19,16 @@ run 1 study transfer --data three -o none
 err_has 'three: 3 classes are too few to learn some and transfer to the others, which takes 4; name a checkpoint: -m$'
 ! sanitized || skip 'trains too long under AddressSanitizer'
 
+# ---- the classes of the second part have fewer pictures than the others
+mkdir -p five/{a,b,c,d,e}
+for c in a b c d e; do
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cp "$VT_DATA/sample.jpg" five/$c/$i.jpg; done
+done
+rm five/{d,e}/{1,10,11,12}.jpg
+run 0 study transfer --data five --epochs 1 --tries 1 -o five.out --dry-run
+out_has '^before +26 '
+out_has '^scratch-100-1 +14 '
+
 # ---- a checkpoint: its architecture and its size; nothing is trained for few
 # shots, and a frozen model costs less than a whole one
 run 0 study transfer -m "$models/timm_vit" "${given[@]}" -o named --dry-run
