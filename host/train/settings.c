@@ -18,6 +18,7 @@
 #include <string.h>
 
 static const char masked[] = VT_OBJECTIVE_MASKED;
+enum { SETTINGS_MOST = 1 << 20 };
 
 void vt_settings_free(vt_settings *s)
 {
@@ -139,7 +140,7 @@ static vitcl_status to_json(vt_json **out, const vitcl_train_options *o,
 
     VT_TRY(vt_settings_check_names(o, d));
     if (o->settings) {
-        VT_TRY(vt_json_load(&settings, o->settings, 1 << 20, 8));
+        VT_TRY(vt_json_load(&settings, o->settings, SETTINGS_MOST, 8));
         VT_TRY(check_file(settings, o->settings));
     }
     VT_TRY(vt_text_open(&text));
@@ -258,6 +259,26 @@ done:
 
 /* ---- a new training ---- */
 
+/* By the optimiser: vitcl_train.h. */
+static vitcl_status choose_rate(vitcl_train_options *o)
+{
+    const bool mask = o->objective && strcmp(o->objective, masked) == 0;
+    const char *optimizer = o->model ? "sgd" : "adamw";
+    vitcl_status st = VITCL_OK;
+    vt_json *settings = NULL;
+
+    if (o->settings)
+        VT_TRY(vt_json_load(&settings, o->settings, SETTINGS_MOST, 8));
+    VT_TRY(vt_optimizer_config_word(&optimizer, settings, "optimizer",
+                                    o->settings));
+    o->lr = strcmp(optimizer, "sgd") == 0 ? 0.01
+            : mask                        ? 2e-4
+                                          : VT_MAX(5e-4 * o->batch / 512, 1e-4);
+done:
+    vt_json_free(settings);
+    return st;
+}
+
 vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
                              const vt_dataset *d)
 {
@@ -273,10 +294,7 @@ vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
                         .pictures = r.batch, .slices = VT_MAX(o->slices, 1u)});
     r.augment = o->augment ? o->augment : "light";
     if (o->lr == 0)
-        r.lr = o->model ? 0.01
-               : o->objective && !strcmp(o->objective, masked)
-                   ? 2e-4
-                   : VT_MAX(5e-4 * r.batch / 512, 1e-4);
+        VT_TRY(choose_rate(&r));
     VT_TRY(vt_settings_check(&r));
     VT_TRY(to_json(&json, &r, d));
     VT_TRY(from_json(out, json, "settings"));

@@ -113,6 +113,23 @@ Test(settings, have_documented_defaults, .init = setup, .fini = teardown)
     }
 }
 
+/* The rate is the optimiser's, which the file may name. */
+Test(settings, rate_of_the_optimiser, .init = setup, .fini = teardown)
+{
+    vt_optimizer_config r;
+    vt_schedule s;
+    vitcl_train_options o = {.size = sizeof o, .model = "m", .batch = 1024};
+
+    vt_test_text(root, "s.json", "{\"optimizer\": \"adamw\"}");
+    o.settings = vt_test_path(root, "s.json");
+    settings_of(&r, &s, o, 100);
+    cr_expect(r.optimizer == VT_ADAMW && s.lr == 1e-3, "%g", s.lr);
+    vt_test_text(root, "s.json", "{\"optimizer\": \"sgd\"}");
+    o.model = NULL, o.preset = "p";
+    settings_of(&r, &s, o, 100);
+    cr_expect(r.optimizer == VT_SGD && s.lr == 0.01, "%g", s.lr);
+}
+
 /* Every setting of the file reaches its member. */
 Test(settings, follow_the_file, .init = setup, .fini = teardown)
 {
