@@ -342,6 +342,8 @@ static int check(const classify *o, const words *operands)
     if (!operands->count)
         return usage("no pictures given; name files or folders, or - for a "
                      "list on standard input");
+    if (pictures_check(&o->pictures) != EXIT_OK)
+        return EXIT_USAGE;
     if (o->csv && o->json)
         return usage("--csv and --json are two formats; choose one");
     if (o->csv && o->output)

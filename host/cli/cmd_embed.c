@@ -310,6 +310,8 @@ static int check(const embed *o, const words *operands)
 
     if (o->text && check_text(o, operands) != EXIT_OK)
         return EXIT_USAGE;
+    if (pictures_check(&o->pictures) != EXIT_OK)
+        return EXIT_USAGE;
     if (o->tokens && o->what && strcmp(o->what, PATCHES) != 0)
         return usage("--tokens is --features patches, not %s; leave one out",
                      o->what);

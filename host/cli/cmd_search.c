@@ -377,6 +377,8 @@ static int check(const find *o, const text_list *texts)
 
     if (!other && p->summary)
         other = "--summary";
+    if (pictures_check(p) != EXIT_OK)
+        return EXIT_USAGE;
     if (!texts->count && o->texts.lower)
         return usage("--lower-case belongs to texts, not to pictures");
     if (texts->count && other)

@@ -28,7 +28,7 @@ err_has '^1 picture named; [0-9.]+ s$'
 # --quiet leaves answers and errors.
 run 1 classify $small --json -k 1 tree
 cp out before
-run 1 classify $small --json -k 1 --quiet --summary tree
+run 1 classify $small --json -k 1 --quiet tree
 cmp before out || fail "--quiet changes the answers"
 err_lines 1
 err_has 'tree/bad.png: '

@@ -46,8 +46,6 @@ int answering_open(answering *w)
     int code;
 
     w->start = now();
-    if (w->pictures->deep && w->pictures->flat)
-        return usage("--recursive and --no-recursive contradict each other");
     if (w->pictures->quiet)
         be_quiet();
     code = open_models(w, &common);

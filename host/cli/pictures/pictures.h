@@ -18,6 +18,8 @@ typedef struct picture_options {
 /* The name of one that says which pictures there are, such as "--null", if it
  * was given; else NULL. */
 const char *paths_option(const picture_options *p);
+/* Refuses options that contradict each other. */
+int pictures_check(const picture_options *p);
 /* T has a picture_options `pictures`. */
 #define OPT_PICTURES(T)                                                        \
     OPT_ROW(T, 'r', "recursive", OPT_FLAG, NULL,                               \
