@@ -16,7 +16,7 @@
 typedef struct find {
     model_options common;
     uint32_t k;
-    double least;
+    cosine least;
     bool json;
     const char *html;
     picture_options pictures;
@@ -31,7 +31,8 @@ static const opt options[] = {
     OPT_LOWER(find),
     {'k', "top", OPT_COUNT, "N", "pictures to find for each (default 10)",
      offsetof(find, k)},
-    {0, "threshold", OPT_REAL, "X", "only pictures with at least this cosine",
+    {0, "threshold", OPT_COSINE, "COSINE",
+     "only pictures with at least this cosine, from -1 to 1",
      offsetof(find, least)},
     {0, "json", OPT_FLAG, NULL, "one JSON object per line",
      offsetof(find, json)},
@@ -168,10 +169,11 @@ static vitcl_image copy(const vitcl_image *small)
 /* Looks for all that wait in one pass over the index. */
 static int look(work *w)
 {
-    if (w->count && vt_index_nearest(
-                        w->hits, w->found, w->index, w->queries, w->count, w->k,
-                        w->o->least > 0 ? vt_cosine_threshold(w->o->least)
-                                        : -2) != VITCL_OK)
+    if (w->count &&
+        vt_index_nearest(
+            w->hits, w->found, w->index, w->queries, w->count, w->k,
+            w->o->least.given ? vt_cosine_threshold(w->o->least.value) : -2) !=
+            VITCL_OK)
         return failed();
     for (uint32_t q = 0; q < w->count; q++) {
         (w->o->json  ? print_json
@@ -462,9 +464,6 @@ static int run(void *into, const words *operands)
     if (operands->count < 1 || (operands->count < 2 && !o->text.count))
         return usage("name an index (vitcl embed -o FILE.safetensors) and the "
                      "pictures to look for, or --text \"a dog on a beach\"");
-    if (o->least > 1)
-        return usage("--threshold must be at most 1, the cosine of equal "
-                     "vectors");
     code = find_texts(&texts, o, &pictures);
     if (code == EXIT_OK)
         code = check(o, &texts);

@@ -108,6 +108,20 @@ run 0 search a.safetensors query.ppm --threshold 0.99999 -k 3
 out_has '	p/3.ppm$'
 run 0 search a.safetensors query.ppm --threshold 1 -k 1
 out_lines 1
+python3 - <<'P' # the first vector turned round, and no checksums
+import tensors
+all = tensors.parts("a.safetensors")
+kind, shape, data = all["features"]
+turned = bytes(b ^ (i % 4 == 3) << 7 for i, b in enumerate(data[:4 * shape[1]]))
+all["features"] = kind, shape, turned + data[4 * shape[1]:]
+about = tensors.read("a.safetensors")[0]["__metadata__"]
+del all["checksums"], about["block"]
+tensors.save("turned.safetensors", all, about)
+P
+for least in 0:0 -0.999:1 -1:1; do
+    run 0 search turned.safetensors query.ppm --threshold ${least%:*} -k 20
+    [ "$(grep -c '	-0\.' out)" = ${least#*:} ] || fail "a threshold of $least"
+done
 printf 'query.ppm\0p/bad.ppm\0p/2.ppm\0' >list
 run 1 search a.safetensors -0 - -k 1 --json <list
 json out

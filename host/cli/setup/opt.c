@@ -162,6 +162,7 @@ static int store(const opt *o, void *into, const char *value)
 {
     void *at = (char *)into + (o->at == OPT_IS_VERBOSE ? 0 : o->at);
     words *list = at;
+    cosine *x = at;
     uint32_t n;
     char *end;
 
@@ -190,6 +191,13 @@ static int store(const opt *o, void *into, const char *value)
                    ? EXIT_OK
                    : usage("--%s must be a number above 0, not '%s'", o->name,
                            value);
+    case OPT_COSINE:
+        x->given = true;
+        x->value = strtod(value, &end);
+        return end != value && !*end && fabs(x->value) <= 1
+                   ? EXIT_OK
+                   : usage("--%s must be a cosine, from -1 to 1, not '%s'",
+                           o->name, value);
     case OPT_CHOICE:
         *(const char **)at = value;
         return choose(o, value);

@@ -17,12 +17,18 @@ typedef struct frame_size { /* pixels; 0: as trained */
     uint32_t height, width;
 } frame_size;
 
+typedef struct cosine {
+    bool given;
+    double value;
+} cosine;
+
 typedef enum {
     OPT_FLAG,    /* bool */
     OPT_TEXT,    /* const char * */
     OPT_COUNT,   /* uint32_t, from 1 */
     OPT_NATURAL, /* uint32_t, from 0 */
     OPT_REAL,    /* double, above zero */
+    OPT_COSINE,  /* cosine: from -1 to 1 */
     OPT_CHOICE,  /* const char *: one of the words in `value`, "a|b" */
     OPT_FILE,    /* const char *: ends like one in `value`, "FILE.a|FILE.b" */
     OPT_SIZE,    /* frame_size: N or HxW */
