@@ -68,6 +68,7 @@ typedef struct work {
     const embed *o;
     sharding part;
     updating kept;  /* with --update */
+    size_t named;   /* operands, with --update */
     vt_vectors *to; /* NULL: standard output */
     bool finished;  /* it was, or that failed */
     bool broken;    /* a row could not be added */
@@ -137,6 +138,30 @@ static int print(work *w, answer *a)
 
 /* ---- running ---- */
 
+static void tell(const work *w)
+{
+    const updating *u = &w->kept;
+    const struct {
+        uint64_t rows;
+        const char *what;
+    } other[] = {
+        {u->stay, "kept"}, {u->gone, "without a file"}, {u->drop, "pruned"}};
+    char text[128] = "";
+
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (other[i].rows)
+            snprintf(text + strlen(text), sizeof text - strlen(text),
+                     "%s %llu %s", text[0] ? "," : "; other rows:",
+                     (unsigned long long)other[i].rows, other[i].what);
+    if (!is_quiet() && (u->old || u->todo.count != w->named))
+        note("%zu of %zu pictures are new or have changed%s", u->todo.count,
+             u->named, text);
+    if (u->spared)
+        note("%s, so no row is dropped",
+             u->named ? "not all pictures could be listed"
+                      : "no pictures are named");
+}
+
 static int open_file(work *w, const vitcl_model *model)
 {
     const bool half = w->o->store && strcmp(w->o->store, "f16") == 0;
@@ -153,6 +178,8 @@ static int open_file(work *w, const vitcl_model *model)
         return fail("%s: its vectors have another shape than this model's; "
                     "without --update the file is written anew",
                     w->o->output);
+    if (w->o->update)
+        tell(w);
     if (w->kept.folder[0])
         memcpy(about.folder, w->kept.folder, sizeof about.folder);
     if (model) /* no session: all rows are the earlier ones */
@@ -234,36 +261,13 @@ static int run_all(work *w)
     return code;
 }
 
-static void tell(const updating *u, size_t operands)
-{
-    const struct {
-        uint64_t rows;
-        const char *what;
-    } other[] = {
-        {u->stay, "kept"}, {u->gone, "without a file"}, {u->drop, "pruned"}};
-    char text[128] = "";
-
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
-        if (other[i].rows)
-            snprintf(text + strlen(text), sizeof text - strlen(text),
-                     "%s %llu %s", text[0] ? "," : "; other rows:",
-                     (unsigned long long)other[i].rows, other[i].what);
-    if (!is_quiet() && (u->old || u->todo.count != operands))
-        note("%zu of %zu pictures are new or have changed%s", u->todo.count,
-             u->named, text);
-    if (u->spared)
-        note("%s, so no row is dropped",
-             u->named ? "not all pictures could be listed"
-                      : "no pictures are named");
-}
-
 static int embed_new(work *w, const words *operands)
 {
     int code = updating_list(&w->kept, operands, &w->o->pictures, w->o->prune);
 
     if (code != EXIT_OK)
         return code;
-    tell(&w->kept, operands->count);
+    w->named = operands->count;
     w->e.on.operands = &w->kept.todo;
     w->e.on.listed = &w->kept.left;
     code = w->kept.old && !w->kept.todo.count ? rewrite(w) : run_all(w);
