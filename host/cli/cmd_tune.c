@@ -134,7 +134,8 @@ static int export_tuned(const tune *o)
     if (o->common.model || o->common.preset || o->common.batch ||
         o->common.size.width || o->common.gemm || o->common.precision ||
         o->seconds)
-        return usage("--export searches nothing; only -d and -o go with it");
+        return usage(
+            "--export searches nothing; only -d, -o and -v go with it");
     code = open_device(&device, o->common.device);
     if (code != EXIT_OK)
         return code;

@@ -70,7 +70,7 @@ run 1 tune --export clblast -d 0:0
 says 'nothing is tuned for CLBlast on .* yet: vitcl tune --gemm clblast does it$'
 [ ! -e clblast_xgemm_2_32.json ] || fail "wrote nothing tuned"
 run 2 tune --export clblast -m "$VT_DATA/models/timm_vit"
-says 'searches nothing'
+says 'searches nothing; only -d, -o and -v go with it$'
 run 2 tune $small -o out.json
 says 'is for --export'
 run 0 plan $small --gemm clblast
