@@ -182,6 +182,15 @@ static const char *idle_option(const study_options *o)
     return NULL;
 }
 
+/* An option that the list does not have; NULL: none. */
+static const char *list_option(const study_options *o)
+{
+    return o->output    ? "-o"
+           : o->dry_run ? "--dry-run"
+           : o->device  ? "-d"
+                        : idle_option(o);
+}
+
 static void say(void *context, const char *line)
 {
     (void)context;
@@ -254,8 +263,10 @@ static int run(void *into, const words *operands)
 
     if (!operands->count ||
         (operands->count == 1 && strcmp(operands->item[0], "list") == 0))
-        return o->data
-                   ? usage("no study given; `vitcl study` lists the studies")
+        return list_option(o)
+                   ? usage("no study given for %s; `vitcl study` lists the "
+                           "studies",
+                           list_option(o))
                    : list_studies();
     if (operands->count > 1)
         return usage("unexpected argument '%s'; one study at a time",

@@ -32,7 +32,9 @@ says '--data PATH is required'
 run 2 study head few-shot --data data
 says "unexpected argument 'few-shot'"
 run 2 study --data data
-says 'no study given'
+says 'no study given for --data'
+run 2 study list -o x
+says 'no study given for -o'
 run 1 study head --data nowhere
 says 'nowhere: No such file'
 [ ! -e study-head ] || fail 'a refused study left a folder'
