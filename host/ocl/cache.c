@@ -113,6 +113,16 @@ vt_cache_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
 
 /* ---- files ---- */
 
+vitcl_status vt_cache_setting(void)
+{
+    const char *word = vt_getenv("VITCL_CACHE");
+
+    return !word || !*word || strcmp(word, "off") == 0
+               ? VITCL_OK
+               : vt_fail(VITCL_EINVAL,
+                         "VITCL_CACHE is \"%.40s\"; it can be off", word);
+}
+
 void vt_cache_tell(void)
 {
     const char *off = vt_getenv("VITCL_CACHE");

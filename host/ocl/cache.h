@@ -26,6 +26,8 @@ bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
  * NULL. */
 unsigned char *vt_program_binary(size_t *size, cl_program program);
 bool vt_cache_on(void);
+/* VITCL_EINVAL unless VITCL_CACHE is off or not set. */
+vitcl_status vt_cache_setting(void);
 void vt_cache_tell(void); /* logs the folder */
 /* Logs, once, that NVIDIA's driver has no folder for what it makes of PTX: each
  * start then assembles that again, also of programs that are in our cache. */

@@ -6,10 +6,12 @@
 #include "base/attempt.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "ocl/cache.h"
 #include "product/fastest.h"
 #include "product/product.h"
 #include "product/state.h"
 #include "tune/params.h"
+#include "units/dots.h"
 #include "units/matrix.h"
 #include "units/units.h"
 
@@ -42,7 +44,9 @@ vitcl_status vt_product_open(vt_dev **out, const char *select)
     vitcl_device_info info;
     vitcl_status st;
 
+    VT_TRY(vt_dot_setting());
     VT_TRY(vt_mma_setting());
+    VT_TRY(vt_cache_setting());
     VT_TRY(vt_attempt_setting());
     VT_TRY(vt_dev_open(&dev, select));
     info = *vt_dev_info(dev);

@@ -50,6 +50,16 @@ static bool pairs_wanted(void)
     return says(vt_dot_kinds[VT_DOT_U8_PAIRS].name);
 }
 
+vitcl_status vt_dot_setting(void)
+{
+    const char *word = vt_getenv("VITCL_DOT");
+
+    if (!word || !*word || says("off") || pairs_wanted())
+        return VITCL_OK;
+    return vt_fail(VITCL_EINVAL, "VITCL_DOT is \"%.40s\"; it can be off or %s",
+                   word, vt_dot_kinds[VT_DOT_U8_PAIRS].name);
+}
+
 static bool candidate(int kind, vt_dtype type)
 {
     return vt_dot_kinds[kind].type == type && vt_dot_here(kind) &&

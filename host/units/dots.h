@@ -31,6 +31,8 @@ typedef struct vt_dot_kind {
 } vt_dot_kind;
 extern const vt_dot_kind vt_dot_kinds[VT_DOT_KINDS];
 
+/* VITCL_EINVAL unless VITCL_DOT is one of its words. */
+vitcl_status vt_dot_setting(void);
 /* dots_here.c: does this processor, with this system, have it? */
 bool vt_dot_here(int kind);
 /* dots_here.c: asks the system for what the instruction needs: once per

@@ -42,6 +42,10 @@ for word in emulated emulate-mma mma161 none; do
     VITCL_MMA=$word run 1 plan $small
     says "VITCL_MMA is \"$word\".*emulate-NAME, or NAME: mma16, .*dpas16"
 done
+VITCL_DOT=x run 1 plan $small
+says 'VITCL_DOT is "x"; it can be off or vpmaddubsw$'
+VITCL_CACHE=of run 1 plan $small
+says 'VITCL_CACHE is "of"; it can be off$'
 VITCL_TRY_SECONDS=abc run 1 plan $small
 says 'VITCL_TRY_SECONDS=abc: must be a number from 1 to 86400$'
 : >file

@@ -119,14 +119,13 @@ Test(log, where_the_cache_is, .fini = vt_test_tidy)
     cr_expect(!vt_cache_on() && !vt_cache_has(&key));
 
     h = (heard){.lines = 0};
-    setenv("VITCL_CACHE", "elsewhere", 1);
+    unsetenv("VITCL_CACHE");
     setenv("XDG_CACHE_HOME", "/proc/none", 1);
     vt_cache_tell();
     cr_expect_str_eq(h.text, "cache: none; /proc/none/vitcl cannot be used\n");
     cr_expect(!vt_cache_on());
 
     h = (heard){.lines = 0};
-    unsetenv("VITCL_CACHE");
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
     vt_cache_tell();
