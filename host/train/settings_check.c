@@ -78,6 +78,10 @@ vitcl_status vt_settings_check(const vitcl_train_options *o)
         return vt_fail(VITCL_EINVAL,
                        "the learning rate must be above 0 and below %g, not %g",
                        VT_LR_MAX, o->lr);
+    if ((float)o->lr == 0)
+        return vt_fail(VITCL_EINVAL,
+                       "the learning rate %g is too small: in f32 it is 0",
+                       o->lr);
     if (o->random_state >> 53)
         return vt_fail(VITCL_EINVAL, "the random state must be below 2^53");
     if (o->precision == VITCL_INT8)

@@ -77,6 +77,8 @@ for lr in 0 -1 nan inf 1e999 x; do
 done
 run 1 train "${given[@]}" -o made --lr 1e6
 says 'above 0 and below 1e\+06, not 1e\+06'
+run 1 train "${given[@]}" -o made --lr 1e-50
+says 'the learning rate 1e-50 is too small: in f32 it is 0$'
 echo '{"min_lr": 0.5}' >s.json
 run 1 train "${given[@]}" -o made --lr 0.1 --settings s.json
 says '"min_lr" 0.5 is above the learning rate 0.1'
