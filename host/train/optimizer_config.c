@@ -102,6 +102,22 @@ done:
     return st;
 }
 
+vitcl_status vt_optimizer_config_used(const vt_optimizer_config *c,
+                                      const vt_json *settings, const char *name)
+{
+    static const char *const keys[] = {"betas", "eps", "momentum"};
+
+    for (size_t i = 0; i < VT_COUNT(keys); i++) {
+        const bool sgd = strcmp(keys[i], "momentum") == 0;
+
+        if (vt_json_get(settings, keys[i]) && sgd != (c->optimizer == VT_SGD))
+            return vt_fail(VITCL_ECORRUPT, "%s: \"%s\" needs \"optimizer\": %s",
+                           name, keys[i],
+                           sgd ? "\"sgd\"" : "\"adamw\" or \"adam\"");
+    }
+    return VITCL_OK;
+}
+
 vitcl_status vt_optimizer_config_read(vt_optimizer_config *out,
                                       const vt_json *settings, const char *name)
 {
@@ -113,6 +129,7 @@ vitcl_status vt_optimizer_config_read(vt_optimizer_config *out,
                              .eps = 1e-8};
 
     VT_TRY(vt_optimizer_config_change(&r, settings, name));
+    VT_TRY(vt_optimizer_config_used(&r, settings, name));
     *out = r;
 done:
     return st;

@@ -279,6 +279,25 @@ done:
     return st;
 }
 
+/* Refuses keys of the file that the others leave without effect. */
+static vitcl_status check_used(const vt_settings *s, const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    const vt_json *file = vt_json_get(s->json, "settings");
+    vt_optimizer_config optimizer;
+    vt_schedule schedule;
+
+    VT_TRY(vt_settings_optimizer(&optimizer, &schedule, s, 0));
+    VT_TRY(vt_optimizer_config_used(&optimizer, file, path));
+    if (schedule.decay == VT_CONSTANT && vt_json_get(file, "min_lr"))
+        st = vt_fail(VITCL_ECORRUPT,
+                     "%s: \"min_lr\" needs \"schedule\": \"cosine\" or "
+                     "\"linear\"",
+                     path);
+done:
+    return st;
+}
+
 vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
                              const vt_dataset *d)
 {
@@ -298,6 +317,9 @@ vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
     VT_TRY(vt_settings_check(&r));
     VT_TRY(to_json(&json, &r, d));
     VT_TRY(from_json(out, json, "settings"));
+    st = check_used(out, o->settings);
+    if (st != VITCL_OK)
+        vt_settings_free(out);
 done:
     return st;
 }

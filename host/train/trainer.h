@@ -43,6 +43,10 @@ vitcl_status vt_optimizer_config_change(vt_optimizer_config *out,
 vitcl_status vt_optimizer_config_keys(const vt_json *settings,
                                       const char *const *more,
                                       const char *name);
+/* VITCL_ECORRUPT if a key is one that this optimiser does not read. */
+vitcl_status vt_optimizer_config_used(const vt_optimizer_config *c,
+                                      const vt_json *settings,
+                                      const char *name);
 /* An optional string: *out is unchanged if it is missing; another type is an
  * error. */
 vitcl_status vt_optimizer_config_word(const char **out, const vt_json *settings,

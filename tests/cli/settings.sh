@@ -35,6 +35,7 @@ done <<'T'
 {"warmup_steps": null}|"warmup_steps" must be a whole number
 {"min_lr": "0"}|"min_lr" must be a number
 {"min_lr": -1}|"min_lr" must be a number
+{"schedule": "constant", "min_lr": 0}|"min_lr" needs "schedule": "cosine" or "linear"$
 {"lr": 0.1}|unknown setting "lr"
 {"aa": 2.5}|"aa" must be a whole number
 {"reprob": true}|"reprob" must be a number from 0 to 1
@@ -48,6 +49,9 @@ done <<'T'
 {"ema": 1.0}|"ema" must be a number from 0 to 0.99|both
 {"ema": 0.99999999}|"ema" must be a number from 0 to 0.99|both
 {"momentum": [0.9]}|"momentum" must be a number|both
+{"momentum": 0.9}|"momentum" needs "optimizer": "sgd"$|both
+{"optimizer": "sgd", "betas": [0.9, 0.99]}|"betas" needs "optimizer": "adamw" or "adam"$|both
+{"optimizer": "sgd", "eps": 1e-8}|"eps" needs "optimizer": "adamw" or "adam"$|both
 {"dropout": "0.1"}|"dropout" must be a number|both
 {"dropout": 1}|"dropout" must be a number from 0 to 0.99|both
 {"drop_path": 1}|"drop_path" must be a number from 0 to 0.99|both

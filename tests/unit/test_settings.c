@@ -139,7 +139,7 @@ Test(settings, follow_the_file, .init = setup, .fini = teardown)
     vt_test_text(
         root, "s.json",
         "{\"optimizer\": \"adam\", \"betas\": [0.8, 0.95], \"eps\": 1e-6, "
-        "\"momentum\": 0.7, \"weight_decay\": 0.3, \"clip_grad_norm\": 2, "
+        "\"weight_decay\": 0.3, \"clip_grad_norm\": 2, "
         "\"label_smoothing\": 0.2, \"dropout\": 0.1, \"drop_path\": 0.4, "
         "\"ema\": 0.99, \"schedule\": \"linear\", \"warmup_steps\": 7, "
         "\"min_lr\": 0.001}");
@@ -151,10 +151,18 @@ Test(settings, follow_the_file, .init = setup, .fini = teardown)
                 100);
     cr_expect_eq(r.optimizer, VT_ADAM);
     cr_expect(r.beta1 == 0.8 && r.beta2 == 0.95 && r.eps == 1e-6);
-    cr_expect(r.momentum == 0.7 && r.weight_decay == 0.3 && r.clip_norm == 2);
+    cr_expect(r.weight_decay == 0.3 && r.clip_norm == 2);
     cr_expect(r.label_smoothing == 0.2 && r.dropout == 0.1);
     cr_expect(r.drop_path == 0.4 && r.ema == 0.99);
     cr_expect(s.decay == VT_LINEAR && s.warmup == 7 && s.floor == 0.001);
+
+    vt_test_text(root, "s.json", "{\"momentum\": 0.7}");
+    settings_of(&r, &s,
+                (vitcl_train_options){.size = sizeof(vitcl_train_options),
+                                      .model = "m",
+                                      .settings = vt_test_path(root, "s.json")},
+                100);
+    cr_expect(r.optimizer == VT_SGD && r.momentum == 0.7);
 }
 
 /* Values just inside and just outside the limits. */
@@ -227,6 +235,7 @@ Test(settings, refuses_invalid_training_json, .init = setup, .fini = teardown)
         {OLD(", \"preset\": \"p\""), NULL},
         {OLD(", \"model\": \"m\""), NULL},
         {OLD(", \"preset\": \"p\", \"settings\": {\"min_lr\": 0.5}"), NULL},
+        {OLD(", \"preset\": \"p\", \"settings\": {\"momentum\": 0.5}"), NULL},
         {OLD(""), "exactly one of preset, config and model"},
         {OLD(", \"preset\": \"p\", \"model\": \"m\""), "exactly one of preset"},
         {OLD(", \"preset\": \"p\", \"objective\": \"x\""), "objective \"x\""},
