@@ -147,7 +147,7 @@ struct vitcl_rows {
 
 static bool plain_name(const char *s)
 {
-    return s[0] && strlen(s) < 64 &&
+    return s[0] && strlen(s) < 64 && strcmp(s, "__metadata__") != 0 &&
            strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                      "0123456789._-/") == strlen(s);
 }

@@ -14,6 +14,7 @@
 #include "base/json_print.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "weights/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -93,6 +94,7 @@ static void put_header(FILE *f, const layout *l)
 
 static vitcl_status check(const vt_tensor *t, const char *path)
 {
+    const size_t length = strlen(t->name);
     size_t count = 1;
 
     if (t->dtype == VT_FILE_OTHER || t->rank > VT_RANK_MAX)
@@ -103,11 +105,36 @@ static vitcl_status check(const vt_tensor *t, const char *path)
             return vt_fail(VITCL_EINVAL, "%s: %.100s is too large", path,
                            t->name);
     if (count != t->count || !vt_mul(&count, count, types[t->dtype].size) ||
-        count != t->size || !vt_utf8(t->name, strlen(t->name)))
+        count != t->size || length == 0 || length > VT_NAME_MAX ||
+        !vt_utf8(t->name, length) || strcmp(t->name, "__metadata__") == 0)
         return vt_fail(VITCL_EINVAL,
                        "%s: %.100s: shape, size or name is invalid", path,
                        t->name);
     return VITCL_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static vitcl_status all_differ(const vt_tensor *tensors, size_t n,
+                               const char *path)
+{
+    vitcl_status st;
+    const char **names = NULL;
+
+    VT_TRY(VT_NEW(&names, n + 1));
+    for (size_t i = 0; i < n; i++)
+        names[i] = tensors[i].name;
+    qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(names[i - 1], names[i]) == 0)
+            VT_TRY(vt_fail(VITCL_EINVAL, "%s: two tensors are called %.100s",
+                           path, names[i]));
+done:
+    free(names);
+    return st;
 }
 
 static vitcl_status sorted(const vt_tensor ***out, const vt_tensor *tensors,
@@ -121,6 +148,7 @@ static vitcl_status sorted(const vt_tensor ***out, const vt_tensor *tensors,
         VT_TRY(check(&tensors[i], path));
         order[i] = &tensors[i];
     }
+    VT_TRY(all_differ(tensors, n, path));
     qsort(order, n, sizeof *order, by_size_and_name);
     *out = order, order = NULL;
 done:

@@ -149,9 +149,24 @@ Test(save, refuses)
           .size = 1,
           .data = data},
          "shape, size or name is invalid"},
+        {{.name = "", .dtype = VT_FILE_U8, .count = 1, .size = 1, .data = data},
+         "shape, size or name is invalid"},
+        {{.name = "__metadata__",
+          .dtype = VT_FILE_U8,
+          .count = 1,
+          .size = 1,
+          .data = data},
+         "shape, size or name is invalid"},
         {{.name = "x", .dtype = VT_FILE_U8, .count = 1, .size = 1},
          "a tensor without data"},
     };
+    const vt_tensor same[] = {
+        {.name = "x", .dtype = VT_FILE_U8, .count = 1, .size = 1, .data = data},
+        {.name = "x",
+         .dtype = VT_FILE_F32,
+         .count = 1,
+         .size = 4,
+         .data = data}};
     char *const folder = vt_test_folder();
     char *const path = vt_test_path(folder, "w.safetensors");
 
@@ -163,6 +178,9 @@ Test(save, refuses)
                   vt_message());
         holds(folder, "{}", NULL, 0);
     }
+    cr_expect_eq(vt_safetensors_write(path, same, 2, NULL), VITCL_EINVAL);
+    cr_expect(strstr(vt_message(), "two tensors are called x"), "%s",
+              vt_message());
     cr_assert_eq(unlink(path), 0);
     cr_expect_eq(rmdir(folder), 0, "something is left");
 }
