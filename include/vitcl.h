@@ -541,10 +541,10 @@ VITCL_STATUS vitcl_session_run_batches(vitcl_session *session, const char *name,
                                        vitcl_sink take, void *context);
 
 /* After a run of n pictures: a backward pass from one class' logit for each,
- * labels[n]. The session needs the option gradients. The watcher sees
- * "relevance.<i>" for each layer i, from the last to the first, if `watch`
- * selects it: attention's probabilities times the logit's gradient in them,
- * [batch, heads, tokens, tokens]. */
+ * labels[n]; once for each run. The session needs the option gradients. The
+ * watcher sees "relevance.<i>" for each layer i, from the last to the first, if
+ * `watch` selects it: attention's probabilities times the logit's gradient in
+ * them, [batch, heads, tokens, tokens]. */
 VITCL_STATUS vitcl_session_run_gradient(vitcl_session *session,
                                         const uint32_t *labels, uint32_t n);
 

@@ -113,6 +113,7 @@ static vitcl_status look_at_steps(const vt_step **out, float *bad,
         most = VT_MAX(most, vt_elements(p, v));
     VT_TRY(vt_new(&room, most, sizeof *room));
     s->ran = false;
+    s->spent = s->seed != VT_NONE;
     for (int i = 0; i < vt_plan_steps(p); i++) {
         const vt_step *step = vt_plan_step(p, i);
         const vt_value *v = vt_value_of(p, step->out[0]);

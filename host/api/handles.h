@@ -52,6 +52,7 @@ struct vitcl_session {
     bool running;     /* vitcl_session_run_sent() has not been waited for */
     bool ran;         /* the last run succeeded; tensors may be read */
     bool from_rgb;    /* if ran: its pictures are still in the plan */
+    bool spent;       /* if ran: a backward pass has used up activations */
     uint64_t id, run; /* of all sessions; of its runs */
     uint64_t unread;  /* bit i: no call read run - i before the next one */
     bool weights_looked_at;

@@ -287,7 +287,7 @@ bool vt_session_overlaps(const vitcl_session *s)
 
 vitcl_status vt_session_begin(vitcl_session *s)
 {
-    s->ran = s->running = false;
+    s->ran = s->running = s->spent = false;
     vt_turns_run(s);
     return atomic_exchange(&s->stop, false) ? stopped() : VITCL_OK;
 }
@@ -313,6 +313,10 @@ static vitcl_status run_gradient(vitcl_session *s, const uint32_t *labels,
                        "the session was made without the option gradients");
     VT_TRY(count_fits(s, n));
     VT_TRY(vt_session_ran(s));
+    if (s->spent)
+        return vt_fail(VITCL_EINVAL,
+                       "a backward pass uses up the activations of its run; "
+                       "run the pictures again");
     VT_TRY(VT_NEW(&seed, (size_t)s->batch * s->classes));
     for (uint32_t i = 0; i < n; i++) {
         if (labels[i] >= s->classes) {
@@ -324,6 +328,7 @@ static vitcl_status run_gradient(vitcl_session *s, const uint32_t *labels,
     }
     VT_TRY(vt_plan_write(s->plan, s->seed, seed,
                          (size_t)s->batch * s->classes * sizeof *seed));
+    s->spent = true;
     VT_TRY(vt_plan_run_part(s->plan, s->forward_end, vt_plan_steps(s->plan)));
 done:
     free(seed);

@@ -85,6 +85,8 @@ static void check(const char *folder, const char *golden, bool pooled)
         cr_assert_eq(vitcl_session_run_gradient(session, &label, 1), VITCL_OK,
                      "%s", vitcl_last_error());
         cr_assert_eq(s.next, -1);
+        cr_expect_eq(vitcl_session_run_gradient(session, &label, 1),
+                     VITCL_EINVAL, "its activations are used up");
         for (size_t i = 0; i < y.shape[0]; i++)
             cr_expect(fabs(s.row[i] - (double)want[i]) < 1e-5,
                       "token %zu: %.8f, not %.8f", i, s.row[i],
