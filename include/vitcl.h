@@ -612,10 +612,11 @@ void vitcl_loader_free(vitcl_loader *loader);
 
 /* Writes the checkpoint at `path` to a folder with the names and configs of
  * `to`: "timm" or "hf". dtype: "f32", "f16", "bf16", or NULL for the stored
- * one. The same checkpoint always gives the same bytes. A
- * preprocessor_config.json or processor_config.json of an earlier model in the
- * folder is removed. VITCL_EUNSUPPORTED: the other library cannot express the
- * model; nothing is written. */
+ * one. The same checkpoint always gives the same bytes. Only "hf" of a
+ * model that has that form keeps a text tower, with its tokenizer's files. Such
+ * files of an earlier model in the folder are then removed, and in all cases
+ * its preprocessor_config.json and processor_config.json. VITCL_EUNSUPPORTED:
+ * the other library cannot express the model; nothing is written. */
 VITCL_STATUS vitcl_convert(const char *folder, const char *path, const char *to,
                            const char *dtype);
 

@@ -32,6 +32,12 @@ int vt_write_at(int fd, const void *from, size_t n, uint64_t at);
  * starts. */
 void vt_close_from(int fd);
 
+/* The files of a tokenizer in Hugging Face's folders. */
+#define VT_TOKENIZER_FILES                                                     \
+    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",   \
+        "tokenizer.json", "vocab.json", "merges.txt", "spiece.model",          \
+        "tokenizer.model"
+
 bool vt_path_is_folder(const char *path);
 bool vt_path_exists(const char *path);
 /* What is behind the last slash. */

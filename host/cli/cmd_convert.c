@@ -3,6 +3,12 @@
  */
 #include "cli/setup/setup.h"
 
+#include "base/file.h"
+#include "base/json.h"
+
+#include <limits.h>
+#include <string.h>
+
 typedef struct convert {
     model_options common;
     const char *out, *to, *dtype;
@@ -21,10 +27,33 @@ static const opt options[] = {
      offsetof(convert, dtype)},
     OPT_DONE};
 
+/* Has a checkpoint's folder the configs of a text tower? */
+static bool has_texts(const char *path)
+{
+    const int n = vt_path_is_folder(path) ? (int)strlen(path)
+                                          : (int)(vt_path_name(path) - path);
+    char file[PATH_MAX];
+    vt_json *config = NULL;
+    bool found;
+
+    snprintf(file, sizeof file, "%.*s/open_clip_config.json", n ? n : 1,
+             n ? path : ".");
+    if (vt_path_exists(file))
+        return true;
+    snprintf(file, sizeof file, "%.*s/config.json", n ? n : 1, n ? path : ".");
+    found = vt_path_exists(file) &&
+            vt_json_load(&config, file, 16U << 20, 32) == VITCL_OK &&
+            (vt_json_get(config, "text_config") ||
+             vt_json_get(config, "text_config_dict"));
+    vt_json_free(config);
+    return found;
+}
+
 static int run(void *into, const words *operands)
 {
     const convert *o = into;
     const char *from = model_word(&o->common), *to = o->to ? o->to : "timm";
+    bool texts;
     int code;
 
     (void)operands;
@@ -35,9 +64,11 @@ static int run(void *into, const words *operands)
     code = find_model(&from, from);
     if (code != EXIT_OK)
         return code;
+    texts = has_texts(from); /* it may be the folder that is written */
     if (vitcl_convert(o->out, from, to, o->dtype) != VITCL_OK)
         return failed();
-    note("%s/model.safetensors and its config are written", o->out);
+    note("%s/model.safetensors and its config are written%s", o->out,
+         texts && !has_texts(o->out) ? "; the text tower is left out" : "");
     return EXIT_OK;
 }
 

@@ -24,8 +24,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char *const names[] = {
+    "model.safetensors",     "config.json",      "preprocessor_config.json",
+    "processor_config.json", VT_TOKENIZER_FILES,
+};
+enum { OF_PICTURES = 4 }; /* the first of them */
+
 typedef struct job {
     const char *folder, *path;
+    size_t count; /* of names[]: what belongs to the result */
     vt_model *model;
     vt_tensors *raw;
     vt_weights *weights;
@@ -241,27 +248,22 @@ static vitcl_status keep_names(job *j, bool timm, const char *file)
 
     VT_TRY(vt_tensors_export(file, vt_weights_raw(j->weights), j->dtype,
                              timm ? NULL : metadata));
-    VT_TRY(copy_config(j, "config.json"));
-    VT_TRY(copy_config(j, "preprocessor_config.json"));
-    VT_TRY(copy_config(j, "processor_config.json"));
+    for (size_t i = 1; i < j->count; i++)
+        VT_TRY(copy_config(j, names[i]));
 done:
     return st;
 }
 
 /* ---- a folder beside the result, which is moved when all is right ---- */
 
-static const char *const names[] = {"model.safetensors", "config.json",
-                                    "preprocessor_config.json",
-                                    "processor_config.json"};
-
 /* What was not written is not there, and would be of another model if it lay in
  * the folder. */
-static vitcl_status move_all(const char *folder, const char *part)
+static vitcl_status move_all(const char *folder, const char *part, size_t count)
 {
     vitcl_status st;
     char *from = NULL, *to = NULL;
 
-    for (size_t i = 0; i < VT_COUNT(names); i++) {
+    for (size_t i = 0; i < count; i++) {
         free(from), from = NULL;
         free(to), to = NULL;
         VT_TRY(vt_format(&from, "%s/%s", part, names[i]));
@@ -445,11 +447,12 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
            vt_model_config(j.model)->source ==
                (timm ? VT_SOURCE_TIMM : VT_SOURCE_HF) &&
            has_names(j.weights, timm);
+    j.count = same && !timm ? VT_COUNT(names) : OF_PICTURES;
     if (same && timm)
         VT_TRY(check_timm(&j));
     VT_TRY(same ? keep_names(&j, timm, file) : translate(&j, timm, file));
     VT_TRY(vt_convert_verify(j.model, path, part, timm ? "timm" : "HF"));
-    VT_TRY(move_all(folder, part));
+    VT_TRY(move_all(folder, part, j.count));
 done:
     if (st != VITCL_OK && lock >= 0)
         st = fail_outside(st, folder, part);

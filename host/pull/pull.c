@@ -36,14 +36,7 @@ static const form forms[] = {
 static const char *const beside[] = {
     "preprocessor_config.json",
     "processor_config.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "tokenizer.json",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
-    "tokenizer.model",
+    VT_TOKENIZER_FILES,
 };
 
 typedef struct work {

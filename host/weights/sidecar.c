@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_MAX ((size_t)32 << 20)
+#define FILE_MAX ((size_t)128 << 20) /* tokenizers can be large */
 
 vitcl_status vt_sidecar_path(char **out, const char *path, const char *name)
 {

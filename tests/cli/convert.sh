@@ -47,6 +47,16 @@ run 1 convert -m "$VT_DATA/text/oc_siglip" -o trunk
 says "can only be converted to Hugging Face's format"
 [ ! -e trunk ] || fail 'a folder is left behind'
 
+# The text tower stays, with its tokenizer, in HF's own format alone.
+run 0 convert -m "$VT_DATA/text/hf_words" -o words --to hf
+err_not 'left out'
+for file in tokenizer.json tokenizer_config.json; do
+    cmp "$VT_DATA/text/hf_words/$file" words/$file || fail "$file"
+done
+run 0 convert -m "$VT_DATA/text/hf_words" -o words
+err_has '; the text tower is left out$'
+[ -e words/tokenizer.json ] || fail 'a file of another model is removed'
+
 # One detection token of YOLOS looks like a register, whose position timm has not.
 python3 - "$VT_DATA/models/hf_yolos" <<'P'
 import json, os, sys

@@ -142,16 +142,9 @@ static void add_tokenizer(vt_sha256_state *h, const char *path)
 {
     static const char *const names[] = {"config.json",
                                         "open_clip_config.json",
-                                        "tokenizer.json",
-                                        "tokenizer_config.json",
-                                        "vocab.json",
-                                        "merges.txt",
+                                        VT_TOKENIZER_FILES,
                                         "vocab.txt",
-                                        "special_tokens_map.json",
-                                        "added_tokens.json",
                                         "bpe_simple_vocab_16e6.txt.gz",
-                                        "spiece.model",
-                                        "tokenizer.model",
                                         "sentencepiece.bpe.model"};
     const char *slash = strrchr(path, '/');
     const int n = vt_path_is_folder(path) ? (int)strlen(path)
