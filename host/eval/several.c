@@ -151,6 +151,11 @@ static vitcl_status folder_numbers(double **out, const vt_dataset *d,
     const uint32_t count = vt_dataset_count(d);
     double *value = NULL;
 
+    if (width != 1)
+        VT_TRY(vt_fail(VITCL_EINVAL,
+                       "the model answers with %zu numbers, and a folder is "
+                       "named by one; give them by --labels",
+                       width));
     VT_TRY(vt_new(&value, (size_t)count + 1, sizeof *value));
     for (uint32_t i = 0; i < count; i++) {
         const char *name = vt_dataset_class(d, vt_dataset_label(d, i));
@@ -159,13 +164,12 @@ static vitcl_status folder_numbers(double **out, const vt_dataset *d,
 
         value[i] = strtod(name, &end);
         vt_point_end(before);
-        if (width != 1 || end == name || *end || !isfinite(value[i]))
-            VT_TRY(
-                vt_fail(VITCL_EINVAL,
-                        "class '%.80s' of the pictures is not a number; a "
-                        "regression of one number can be scored by folders "
-                        "whose names are numbers, any other only by --labels",
-                        name));
+        if (end == name || *end || !isfinite(value[i]))
+            VT_TRY(vt_fail(VITCL_EINVAL,
+                           "class '%.80s' of the pictures is not a number; a "
+                           "regression is scored by folders whose names are "
+                           "numbers, or by --labels",
+                           name));
     }
     *out = value, value = NULL;
 done:

@@ -96,13 +96,13 @@ vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size)
         s.patch * (s.hybrid || s.resnet ? vt_stdconv_stride(c) : 1);
     if (size == 0)
         size = (uint32_t)s.size;
-    if (size > 4096 || size % (uint32_t)c->patch_h) {
-        st = vt_fail(
-            VITCL_EINVAL,
-            "%s: %u pixels are not a multiple of its patch, %d, up to 4096",
-            name, size, c->patch_h);
-        goto done;
-    }
+    if (size > 4096)
+        VT_TRY(vt_fail(VITCL_EINVAL, "%s: %u pixels are more than 4096", name,
+                       size));
+    if (size % (uint32_t)c->patch_h)
+        VT_TRY(vt_fail(VITCL_EINVAL,
+                       "%s: %u pixels are not a multiple of its patch, %d",
+                       name, size, c->patch_h));
     c->height = c->width_px = (int)size;
     c->classes = 1000;
     c->head_bias = true;

@@ -166,6 +166,8 @@ want = sum((a - b) ** 2 for a, b in zip(x, (-1.5, -1.5, 2, 2))) / 4
 got = json.load(open("out"))
 assert got["pictures"] == 4 and abs(got["mse"] - want) < 1e-5 * want, (got, want)
 P
+run 1 eval -m numbers --data data
+says 'the model answers with 5 numbers, and a folder is named by one'
 echo '{"a": [-1.5], "b": [-1.5], "c": [2], "d": [2]}' >values.json
 run 0 eval -m number --data data --labels values.json --json
 cmp out folders || fail "another error with the same numbers"

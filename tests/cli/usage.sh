@@ -72,6 +72,10 @@ says "--top must be a whole number, at least 1, not '0'"
 run 2 classify --batch=4x x.jpg
 says '--batch must be a whole number'
 run 2 classify --batch 99999999999 x.jpg
+says "--batch must be at most 2147483647, not '99999999999'"
+run 2 train --random-state 2147483648
+says '--random-state must be at most 2147483647'
+run 2 classify --batch -1 x.jpg
 says '--batch must be a whole number'
 run 2 classify --size 0 x.jpg
 says '--size must be pixels'
@@ -102,7 +106,9 @@ for name in vit-xx/16 vit-b vit-b/ vit-b/0 vit-b/016 vit-b/16x vit-b/65; do
     done
 done
 run 2 info --preset vit-b/15
-says '224 pixels are not a multiple of its patch, 15'
+says '224 pixels are not a multiple of its patch, 15$'
+run 2 info --preset vit-b/16 --size 4112
+says '4112 pixels are more than 4096$'
 run 2 c
 says 'unknown command c; '
 run 2 ''
@@ -110,7 +116,7 @@ says 'vitcl --help'
 run 2 classify --model '' x.jpg
 says '--model must not be empty'
 run 2 classify --batch 99999999999999999999999 x.jpg
-says '--batch must be a whole number'
+says '--batch must be at most'
 run 2 info --size 32x0
 says '--size must be pixels'
 run 2 info --a-name-of-more-than-forty-letters-for-no-option

@@ -164,6 +164,7 @@ static int store(const opt *o, void *into, const char *value)
     words *list = at;
     cosine *x = at;
     uint32_t n;
+    bool whole;
     char *end;
 
     if (o->at == OPT_IS_VERBOSE) {
@@ -179,7 +180,11 @@ static int store(const opt *o, void *into, const char *value)
         return value[0] ? EXIT_OK : usage("--%s must not be empty", o->name);
     case OPT_COUNT:
     case OPT_NATURAL:
-        if (!digits(&n, value, &end) || *end || (o->kind == OPT_COUNT && !n))
+        whole = digits(&n, value, &end) && !*end;
+        if (!whole && value[0] && !value[strspn(value, "0123456789")])
+            return usage("--%s must be at most %d, not '%s'", o->name,
+                         INT32_MAX, value);
+        if (!whole || (o->kind == OPT_COUNT && !n))
             return usage("--%s must be a whole number, at least %d, not '%s'",
                          o->name, o->kind == OPT_COUNT, value);
         *(uint32_t *)at = n;
