@@ -223,6 +223,11 @@ static int open_classes(work *w, uint32_t *classes)
     return code;
 }
 
+static const char *sorted_into(const classify *o)
+{
+    return o->copy_to ? o->copy_to : o->link_to;
+}
+
 static int prepare(work *w)
 {
     uint32_t classes;
@@ -247,14 +252,13 @@ static int prepare(work *w)
     if (w->o->labels)
         naming_words(&w->naming, (const char *const *)w->set.labels.item,
                      w->set.answer);
-    if ((w->o->copy_to || w->o->link_to) && w->naming.answer == VITCL_NUMBERS)
+    if (sorted_into(w->o) && w->naming.answer == VITCL_NUMBERS)
         return usage("this model answers with numbers (regression), not with "
                      "classes; leave %s out",
                      w->o->copy_to ? "--copy-to" : "--link-to");
-    if (w->o->copy_to || w->o->link_to)
-        code = sorting_open(&w->sorting,
-                            w->o->copy_to ? w->o->copy_to : w->o->link_to,
-                            !w->o->copy_to, &w->naming);
+    if (sorted_into(w->o))
+        code = sorting_open(&w->sorting, sorted_into(w->o), !w->o->copy_to,
+                            &w->naming);
     if (code != EXIT_OK)
         return code;
     if (w->o->html && !(w->page = begin_page(w)))
@@ -356,7 +360,7 @@ static int check(const classify *o, const words *operands)
                      o->texts.lower ? "--lower-case" : "--prompt");
     if (o->copy_to && o->link_to)
         return usage("--copy-to and --link-to are two ways; choose one");
-    if (o->pictures.tar && (o->copy_to || o->link_to))
+    if (o->pictures.tar && sorted_into(o))
         return usage("%s needs pictures that are files; unpack the archives, "
                      "or leave it out",
                      o->copy_to ? "--copy-to" : "--link-to");
@@ -397,10 +401,17 @@ static int open_part(work *w)
 /* A part that is finished may be of a run without these files. */
 static int check_finished(const work *w)
 {
+    const char *into = sorted_into(w->o);
     const char *lacks = w->logits && !vt_path_exists(w->logits) ? w->logits
                         : w->html && !vt_path_exists(w->html)   ? w->html
                                                                 : NULL;
 
+    if (w->part.finished && into &&
+        (strncmp(into, w->part.found.sorted, VT_SETTINGS - 1) != 0 ||
+         !sorting_there(into)))
+        return fail("%s is finished, but its pictures are not all in %s; "
+                    "remove the part's .manifest file to do both anew",
+                    w->part.path, into);
     return w->part.finished && lacks
                ? fail("%s is finished, but %s is not there; remove the "
                       "part's .manifest file to write both anew",
@@ -460,6 +471,8 @@ static int run(void *into, const words *operands)
     keep_rows(&w, code);
     if (w.page) /* before the manifest, which says that all is written */
         code = end_page(&w, code);
+    if (sorted_into(o) && !w.sorting.failures)
+        snprintf(w.part.about.sorted, VT_SETTINGS, "%s", sorted_into(o));
     code = sharding_end(&w.part, code, &w.on);
     if (code == EXIT_OK && w.sorting.failures)
         code = EXIT_FAILED;

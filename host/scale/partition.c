@@ -85,6 +85,10 @@ static void put_manifest(FILE *f, const vt_manifest *m)
     fprintf(f, ",\"model_id\":\"%s\",\"pictures_id\":\"%s\",\"settings\":",
             m->model_id, m->pictures_id);
     vt_json_print_string(f, m->settings);
+    if (m->sorted[0]) {
+        fputs(",\"sorted\":", f);
+        vt_json_print_string(f, m->sorted);
+    }
     fputs(",\"device\":", f);
     vt_json_print_string(f, m->device);
     fputs(",\"gemm\":", f);
@@ -176,6 +180,8 @@ static bool read_manifest(vt_manifest *m, const vt_json *root)
         !text(m->pictures_id, sizeof m->pictures_id, root, "pictures_id") ||
         !is_id(m->model_id) || !is_id(m->pictures_id) ||
         !text(m->settings, sizeof m->settings, root, "settings") ||
+        (vt_json_get(root, "sorted") &&
+         !text(m->sorted, sizeof m->sorted, root, "sorted")) ||
         !text(m->device, sizeof m->device, root, "device") ||
         !text(m->gemm, sizeof m->gemm, root, "gemm") ||
         !number(&m->rows, root, "rows") ||

@@ -18,6 +18,7 @@ typedef struct vt_manifest {
     vt_shard shard;
     char model_id[65], pictures_id[65]; /* vitcl_model_identity() */
     char settings[VT_SETTINGS];         /* what changes the rows: "top=5 .." */
+    char sorted[VT_SETTINGS];           /* where its pictures were copied; "" */
     char device[128];
     char gemm[64]; /* the session's providers: "native, clblast" */
     uint64_t rows, failed;

@@ -61,6 +61,16 @@ run 0 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --logits 'q/
 rm q/h-00001-of-00007.html
 run 1 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --html 'q/h-{shard}.html'
 err_has '^vitcl classify: q/part-00001-of-00007\.jsonl is finished, but q/h-00001-of-00007\.html is not there'
+copying=(classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --copy-to)
+run 1 "${copying[@]}" q/copies
+err_has 'q/part-00001-of-00007\.jsonl is finished, but its pictures are not all in q/copies'
+rm q/*.manifest
+run 0 "${copying[@]}" q/copies
+run 0 "${copying[@]}" q/copies
+err_has 'is finished; remove'
+rm -r q/copies
+run 1 "${copying[@]}" q/copies
+err_has 'its pictures are not all in q/copies'
 
 # ---- a finished part stays; other settings, models and pictures do not fit
 before=$(stat -c %Y.%i p/part-00002-of-00007.jsonl)

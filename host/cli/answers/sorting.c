@@ -139,6 +139,19 @@ static bool make_folders(const char *path)
     return fine;
 }
 
+bool sorting_there(const char *into)
+{
+    const char *place = strstr(into, PLACE);
+    char parent[PATH_MAX], *slash;
+
+    snprintf(parent, sizeof parent, "%.*s",
+             (int)(place ? (size_t)(place - into) : strlen(into)), into);
+    slash = place ? strrchr(parent, '/') : NULL;
+    if (place)
+        *(slash ? slash : parent) = '\0';
+    return !parent[0] || vt_path_is_folder(parent);
+}
+
 int sorting_open(sorting *s, const char *into, bool links, const naming *n)
 {
     const char *place = strstr(into, PLACE);

@@ -15,6 +15,8 @@ typedef struct sorting {
     uint64_t failures;
 } sorting;
 
+/* Is the folder there that has those of the classes? */
+bool sorting_there(const char *into);
 /* into: DIR, which is DIR/{label}, or a path with {label} in it. Prints why
  * not. */
 int sorting_open(sorting *s, const char *into, bool links, const naming *n);
