@@ -265,7 +265,8 @@ static bool has_numbers(updating *u, uint64_t row)
 }
 
 /* Where the row does not say the picture's size, it may have come from standard
- * input, where nobody can look for it: it stays. */
+ * input, where nobody can look for it, or be a broken one of an archive, which
+ * is there (ENOTDIR): it stays. */
 static bool is_gone(updating *u, uint64_t row, int error, mode_t mode)
 {
     const vt_stamp then = vt_index_stamp(u->old, row);
@@ -273,7 +274,7 @@ static bool is_gone(updating *u, uint64_t row, int error, mode_t mode)
     if (error ? error != ENOENT && error != ENOTDIR : S_ISREG(mode))
         return false;
     if (then.size < 0)
-        return !has_numbers(u, row);
+        return error != ENOTDIR && !has_numbers(u, row);
     return error == ENOENT || then.changed >= 0; /* else in an archive */
 }
 
