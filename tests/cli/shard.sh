@@ -52,6 +52,10 @@ rm -rf q
 mkdir q
 run 2 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --logits l.npy
 says 'l\.npy: every shard would write this file; put \{shard\} into the name$'
+for name in '{Shard}' '{shard}/{shard}'; do
+    run 2 classify "${c[@]}" pics --shard 1/7 -o "$name.jsonl"
+    says 'jsonl: the place of the shard is written \{shard\}, once$'
+done
 run 2 classify "${c[@]}" pics --html 'h-{shard}.html'
 says 'h-\{shard\}\.html: \{shard\} needs --shard K/N$'
 run 0 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --logits 'q/l-{shard}.npy' \

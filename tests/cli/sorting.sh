@@ -127,5 +127,7 @@ err_has 'in/a.jpg: cannot be copied to blocked/ship: Not a directory'
 out_lines 1
 run 2 classify --copy-to a --link-to b in/a.jpg
 says 'two ways'
-run 2 classify --copy-to 'made/{lable}' in/a.jpg
-err_has 'made/\{lable\}: the place of the class is written \{label\}'
+for name in 'made/{lable}' 'made/{label}/{label}'; do
+    run 2 classify --copy-to "$name" in/a.jpg
+    err_has '\}: the place of the class is written \{label\}, once$'
+done

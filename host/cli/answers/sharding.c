@@ -1,6 +1,7 @@
 /*
  * sharding.c - see sharding.h.
  */
+#define _GNU_SOURCE /* strcasestr */
 #include "sharding.h"
 
 #include "base/file.h"
@@ -96,8 +97,14 @@ static int compare_input(const sharding *s, const words *operands,
 
 int sharding_named(const char *file, const picture_options *how)
 {
-    return file && !how->shard && strstr(file, "{shard}")
-               ? usage("%s: {shard} needs --shard K/N", file)
+    const char *at = file ? strcasestr(file, "{shard}") : NULL;
+
+    if (at && !how->shard)
+        return usage("%s: {shard} needs --shard K/N", file);
+    return at && (strstr(file, "{shard}") != at ||
+                  strcasestr(at + 1, "{shard}"))
+               ? usage("%s: the place of the shard is written {shard}, once",
+                       file)
                : EXIT_OK;
 }
 

@@ -21,7 +21,8 @@ typedef struct row_settings {
     char text[VT_SETTINGS];
 } row_settings;
 
-/* EXIT_USAGE: {shard} is in a file's name (NULL: none), but there are none. */
+/* EXIT_USAGE: {shard} is in a file's name (NULL: none), but there are none, or
+ * it is there twice or in other letters. */
 int sharding_named(const char *file, const picture_options *how);
 /* Parses --shard; finds the output's name, and whether it is finished, which it
  * is for the same pictures only. Without --shard, `path` is a copy of output.

@@ -159,8 +159,10 @@ int sorting_open(sorting *s, const char *into, bool links, const naming *n)
     char *parent;
 
     *s = (sorting){.links = links};
-    if (!place && strchr(into, '{') && strchr(strchr(into, '{'), '}'))
-        return usage("%s: the place of the class is written " PLACE, into);
+    if (place ? strstr(place + 1, PLACE) != NULL
+              : strchr(into, '{') && strchr(strchr(into, '{'), '}'))
+        return usage("%s: the place of the class is written " PLACE ", once",
+                     into);
     s->before = calloc(1, first + 2);
     s->after = strdup(place ? place + strlen(PLACE) : "");
     if (!s->before || !s->after || !name_folders(s, n))
