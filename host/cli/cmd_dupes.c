@@ -271,16 +271,16 @@ static int print(work *w, uint64_t rows)
 
 /* ---- running ---- */
 
-static int compare(work *w, const dupes *o)
+static int compare(work *w, const dupes *o, const char *name)
 {
     const float least = vt_cosine_threshold(o->least > 0 ? o->least : LEAST);
     vitcl_status st;
     int code;
 
     if (vt_index_shape(w->index).columns)
-        return fail(
-            "the index has many vectors of each picture; dupes needs one "
-            "vector: embed --features pooled or class");
+        return fail("%s: the index has many vectors of each picture; dupes "
+                    "needs one vector: embed --features pooled or class",
+                    name);
     catch_stop();
     code = row_files_open(&w->files, w->index);
     if (code != EXIT_OK)
@@ -316,7 +316,8 @@ static int run(void *into, const words *operands)
     if (vt_index_open(&index, operands->item[0]) != VITCL_OK)
         return failed();
     w.index = index;
-    code = vt_index_sort(index) == VITCL_OK ? compare(&w, o) : failed();
+    code = vt_index_sort(index) == VITCL_OK ? compare(&w, o, operands->item[0])
+                                            : failed();
     html_discard(w.page);
     free(w.next);
     free(w.file);

@@ -425,8 +425,9 @@ static int search(work *w, const char *name, const words *pictures,
     int code;
 
     if (vt_index_shape(w->index).columns)
-        return fail("the index has many vectors of each picture; search needs "
-                    "one vector: embed --features pooled or class");
+        return fail("%s: the index has many vectors of each picture; search "
+                    "needs one vector: embed --features pooled or class",
+                    name);
     code = embedding_of_index(&common, a, name);
     if (code != EXIT_OK)
         return code;

@@ -112,7 +112,8 @@ done:
 }
 
 /* Checks the settings' keys and values before anything is started. */
-static vitcl_status check_file(const vt_json *settings, const char *path)
+static vitcl_status check_file(const vt_json *settings, double lr,
+                               const char *path)
 {
     static const char *const keys[] = {
         "schedule", "min_lr", "warmup_steps", "color_jitter", "aa", "magnitude",
@@ -126,6 +127,10 @@ static vitcl_status check_file(const vt_json *settings, const char *path)
     VT_TRY(vt_optimizer_config_change(&optimizer, settings, path));
     VT_TRY(vt_augment_change(&augment, settings, path));
     VT_TRY(read_schedule(&schedule, settings, path));
+    if (lr > 0 && schedule.floor > lr)
+        st = vt_fail(VITCL_ECORRUPT,
+                     "%s: \"min_lr\" %g is above the learning rate %g", path,
+                     schedule.floor, lr);
 done:
     return st;
 }
@@ -141,7 +146,7 @@ static vitcl_status to_json(vt_json **out, const vitcl_train_options *o,
     VT_TRY(vt_settings_check_names(o, d));
     if (o->settings) {
         VT_TRY(vt_json_load(&settings, o->settings, SETTINGS_MOST, 8));
-        VT_TRY(check_file(settings, o->settings));
+        VT_TRY(check_file(settings, o->lr, o->settings));
     }
     VT_TRY(vt_text_open(&text));
     fputs("{\n  \"format\": \"vitcl-training\"", text.f);
@@ -356,7 +361,7 @@ static vitcl_status check_old(const vt_settings *s, const char *folder,
                        path);
     if (vt_settings_check(&o) != VITCL_OK)
         return vt_fail_in(VITCL_ECORRUPT, "%s", path);
-    return file ? check_file(file, path) : VITCL_OK;
+    return file ? check_file(file, s->lr, path) : VITCL_OK;
 }
 
 /* What a resumed training scores, with what was given to resume it. */
@@ -456,12 +461,6 @@ vitcl_status vt_settings_optimizer(vt_optimizer_config *optimizer,
         r.optimizer = VT_ADAM, r.weight_decay = 0;
     VT_TRY(vt_optimizer_config_change(&r, j, "settings"));
     VT_TRY(read_schedule(&plan, j, "settings"));
-    if (plan.floor > plan.lr) {
-        st = vt_fail(VITCL_EINVAL,
-                     "settings: \"min_lr\" %g is above the learning rate %g",
-                     plan.floor, plan.lr);
-        goto done;
-    }
     *schedule = plan;
     *optimizer = r;
 done:

@@ -94,7 +94,7 @@ run 0 embed -m timm_dinov3 --update -o index.safetensors g.ppm h.ppm
 head -c 4000 index.safetensors | grep -aq '"dtype":"F16","shape":\[2,3,3,16\]' ||
     fail "the updated grid"
 run 1 search index.safetensors g.ppm
-says 'the index has many vectors of each picture; search needs one vector'
+says '\.safetensors: the index has many vectors of each picture; search needs one vector'
 for end in npy safetensors; do
     run 0 embed -m timm_dinov3 --tokens --size 32x24 -o whole.$end g.ppm h.ppm
     for shard in 1/2 2/2; do

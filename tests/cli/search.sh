@@ -151,9 +151,9 @@ run 1 search p query.ppm
 says 'p: a folder, not an index'
 run 0 embed $small --features tokens -o tokens.safetensors p/1.ppm
 run 1 search tokens.safetensors query.ppm
-says 'many vectors of each picture'
+says '\.safetensors: the index has many vectors of each picture'
 run 1 dupes tokens.safetensors
-says 'many vectors of each picture'
+says '\.safetensors: the index has many vectors of each picture'
 
 # ---- groups
 run 0 dupes a.safetensors --threshold 0.99999 --json

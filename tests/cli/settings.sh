@@ -85,7 +85,7 @@ run 1 train "${given[@]}" -o made --lr 1e-50
 says 'the learning rate 1e-50 is too small: in f32 it is 0$'
 echo '{"min_lr": 0.5}' >s.json
 run 1 train "${given[@]}" -o made --lr 0.1 --settings s.json
-says '"min_lr" 0.5 is above the learning rate 0.1'
+says 's.json: "min_lr" 0.5 is above the learning rate 0.1'
 
 # ---- patterns
 quiet=(--data data --epochs 1 --batch 8 --augment light)

@@ -113,6 +113,8 @@ run 2 c
 says 'unknown command c; '
 run 2 ''
 says 'vitcl --help'
+run 2 classify x.jpg ''
+says 'an argument is empty; see vitcl classify --help$'
 run 2 classify --model '' x.jpg
 says '--model must not be empty'
 run 2 classify --batch 99999999999999999999999 x.jpg

@@ -234,7 +234,9 @@ Test(settings, refuses_invalid_training_json, .init = setup, .fini = teardown)
     } cases[] = {
         {OLD(", \"preset\": \"p\""), NULL},
         {OLD(", \"model\": \"m\""), NULL},
-        {OLD(", \"preset\": \"p\", \"settings\": {\"min_lr\": 0.5}"), NULL},
+        {OLD(", \"preset\": \"p\", \"settings\": {\"min_lr\": 0.1}"), NULL},
+        {OLD(", \"preset\": \"p\", \"settings\": {\"min_lr\": 0.5}"),
+         "training.json: \"min_lr\" 0.5 is above the learning rate 0.1"},
         {OLD(", \"preset\": \"p\", \"settings\": {\"momentum\": 0.5}"), NULL},
         {OLD(""), "exactly one of preset, config and model"},
         {OLD(", \"preset\": \"p\", \"model\": \"m\""), "exactly one of preset"},

@@ -294,6 +294,9 @@ static int parse(const command *c, void *into, words *operands, int argc,
         if (!options || argv[i][0] != '-' || !argv[i][1]) {
             if (!c->operands[0])
                 return unexpected(c, argv[i]);
+            if (!argv[i][0])
+                return usage("an argument is empty; see vitcl %s --help",
+                             c->name);
             operands->item[operands->count++] = argv[i];
             continue;
         }
