@@ -253,8 +253,7 @@ static int prepare(work *w)
         naming_words(&w->naming, (const char *const *)w->set.labels.item,
                      w->set.answer);
     if (sorted_into(w->o) && w->naming.answer == VITCL_NUMBERS)
-        return usage("this model answers with numbers (regression), not with "
-                     "classes; leave %s out",
+        return usage("this model has no classes (regression); leave %s out",
                      w->o->copy_to ? "--copy-to" : "--link-to");
     if (sorted_into(w->o))
         code = sorting_open(&w->sorting, sorted_into(w->o), !w->o->copy_to,
@@ -361,8 +360,7 @@ static int check(const classify *o, const words *operands)
     if (o->copy_to && o->link_to)
         return usage("--copy-to and --link-to are two ways; choose one");
     if (o->pictures.tar && sorted_into(o))
-        return usage("%s needs pictures that are files; unpack the archives, "
-                     "or leave it out",
+        return usage("%s needs files; unpack the archives, or leave it out",
                      o->copy_to ? "--copy-to" : "--link-to");
     if (o->explain && (o->csv || o->json || o->output))
         return usage("--explain draws for people; leave %s out",

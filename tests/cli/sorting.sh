@@ -13,7 +13,7 @@ echo text >in/bad.jpg
 names() { (cd "$1" && find . ! -type d -print0 | sort -z | tr '\0' '|'); }
 
 run 2 classify --tar --copy-to made/sorted in.tar
-says 'copy-to needs pictures that are files; unpack the archives, or leave it out$'
+says 'copy-to needs files; unpack the archives, or leave it out$'
 run 1 classify -k 1 --copy-to made/sorted in
 err_has 'in/bad.jpg: '
 want=$'./ship/-new\nline "q" \xff <script>.jpg|./ship/a (2).jpg|./ship/a.jpg|'
