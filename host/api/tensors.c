@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct vitcl_tensors {
     vt_tensors *raw;
@@ -142,6 +143,7 @@ struct vitcl_rows {
     size_t count; /* elements a row */
     uint64_t rows;
     atomic_bool busy; /* a call uses it */
+    pid_t owner;      /* the process that writes the file */
     bool npy, failed;
 };
 
@@ -205,6 +207,7 @@ vitcl_status vitcl_rows_open(vitcl_rows **out, const char *path,
     VT_GIVEN(row);
     VT_TRY(VT_NEW(&r, 1));
     r->row = *row;
+    r->owner = getpid();
     VT_TRY(elements(&r->count, row));
     if (row->rank > 7 || !plain_name(row->name))
         VT_TRY(vt_fail(VITCL_EINVAL,
@@ -222,9 +225,19 @@ done:
     return st;
 }
 
+static vitcl_status ours(const vitcl_rows *rows)
+{
+    return rows->owner == getpid()
+               ? VITCL_OK
+               : vt_fail(VITCL_EINVAL, "the rows belong to the parent process "
+                                       "and cannot be used after fork()");
+}
+
 /* After an error the file is no longer a whole number of rows. */
 static vitcl_status open_still(const vitcl_rows *rows)
 {
+    if (ours(rows) != VITCL_OK)
+        return VITCL_EINVAL;
     if (rows->failed)
         return vt_fail(VITCL_EINVAL, "the rows could not be written; free them "
                                      "and begin a new file");
@@ -268,7 +281,7 @@ static vitcl_status finish(vitcl_rows *rows)
         fwrite(head, 1, HEAD, rows->file.f) != HEAD ||
         fflush(rows->file.f) != 0)
         return write_error(rows);
-    VT_TRY(vt_newfile_commit(&rows->file));
+    VT_TRY(vt_newfile_finish(&rows->file));
     rows->failed = false;
 done:
     return st;
@@ -289,6 +302,7 @@ static vitcl_status keep(char *name, size_t size, uint64_t *count,
     char head[HEAD], *path = NULL;
     uint64_t there;
 
+    VT_TRY(ours(rows));
     if (!rows->file.f)
         return vt_fail(VITCL_EINVAL, "the rows are finished");
     rows->failed = true;
@@ -326,7 +340,9 @@ void vitcl_rows_free(vitcl_rows *rows)
 {
     if (!rows)
         return;
-    if (rows->file.path)
+    if (rows->file.path && rows->owner != getpid())
+        vt_newfile_forget(&rows->file);
+    else if (rows->file.path)
         vt_newfile_discard(&rows->file);
     free(rows);
 }

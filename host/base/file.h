@@ -57,13 +57,18 @@ typedef struct vt_newfile {
 } vt_newfile;
 vitcl_status vt_newfile_open(vt_newfile *out, const char *path);
 vitcl_status vt_newfile_commit(vt_newfile *n);
-/* Both or none: after a failure older files are as they were. Only a process
- * that is killed between two renames leaves one new and one old. */
-vitcl_status vt_newfile_commit_both(vt_newfile *a, vt_newfile *b);
+/* The same, but after a failure the file is still open: its rows can be kept
+ * (partial.h). */
+vitcl_status vt_newfile_finish(vt_newfile *n);
+/* finish() for both or none: after a failure older files are as they were. Only
+ * a process that is killed between two renames leaves one new and one old. */
+vitcl_status vt_newfile_finish_both(vt_newfile *a, vt_newfile *b);
 /* Without a sync, and only if nothing has the name; else *taken, and there is
  * no file. For a copy, whose original is there. */
 vitcl_status vt_newfile_commit_new(bool *taken, vt_newfile *n);
 void vt_newfile_discard(vt_newfile *n); /* after commit: does nothing */
+/* In a child after fork(): the parent still writes the file. */
+void vt_newfile_forget(vt_newfile *n);
 /* Is `name` that of a temporary file of `of`? Both without their folder. */
 bool vt_newfile_is_part(const char *name, const char *of);
 

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -326,18 +327,26 @@ static vitcl_status rename_part(vt_newfile *n)
     return VITCL_OK;
 }
 
-vitcl_status vt_newfile_commit(vt_newfile *n)
+vitcl_status vt_newfile_finish(vt_newfile *n)
 {
     vitcl_status st;
 
     VT_TRY(sync_part(n));
     VT_TRY(rename_part(n));
+    vt_newfile_discard(n);
 done:
+    return st;
+}
+
+vitcl_status vt_newfile_commit(vt_newfile *n)
+{
+    const vitcl_status st = vt_newfile_finish(n);
+
     vt_newfile_discard(n);
     return st;
 }
 
-vitcl_status vt_newfile_commit_both(vt_newfile *a, vt_newfile *b)
+vitcl_status vt_newfile_finish_both(vt_newfile *a, vt_newfile *b)
 {
     vitcl_status st;
     bool swapped = false, is_new = false;
@@ -361,8 +370,10 @@ vitcl_status vt_newfile_commit_both(vt_newfile *a, vt_newfile *b)
     if (!swapped)
         free(a->temporary), a->temporary = NULL;
 done:
-    vt_newfile_discard(a);
-    vt_newfile_discard(b);
+    if (st == VITCL_OK || !a->temporary) {
+        vt_newfile_discard(a);
+        vt_newfile_discard(b);
+    }
     return st;
 }
 
@@ -390,6 +401,14 @@ vitcl_status vt_newfile_commit_new(bool *taken, vt_newfile *n)
     }
     vt_newfile_discard(n);
     return st;
+}
+
+void vt_newfile_forget(vt_newfile *n)
+{
+    if (n->f)
+        __fpurge(n->f); /* the parent has the same bytes */
+    free(n->temporary), n->temporary = NULL;
+    vt_newfile_discard(n);
 }
 
 void vt_newfile_discard(vt_newfile *n)

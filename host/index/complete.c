@@ -161,8 +161,8 @@ vitcl_status vt_vectors_finish(vt_vectors *v)
     vitcl_status st;
 
     VT_TRY(complete(v));
-    VT_TRY(v->names.path ? vt_newfile_commit_both(&v->names, &v->file)
-                         : vt_newfile_commit(&v->file));
+    VT_TRY(v->names.path ? vt_newfile_finish_both(&v->names, &v->file)
+                         : vt_newfile_finish(&v->file));
 done:
     return st;
 }

@@ -377,7 +377,7 @@ FILE *vt_part_stream(vt_part *p)
 
 vitcl_status vt_part_commit(vt_part *p)
 {
-    return vt_newfile_commit(&p->file);
+    return vt_newfile_finish(&p->file);
 }
 
 vitcl_status vt_part_keep(char **name, uint64_t *lines, vt_part *p,
@@ -387,7 +387,7 @@ vitcl_status vt_part_keep(char **name, uint64_t *lines, vt_part *p,
     vt_partial_rows whole;
 
     *name = NULL, *lines = 0;
-    if (!p->file.f) /* it failed at its end */
+    if (!p->file.f)
         return VITCL_OK;
     VT_TRY(vt_partial_count(&whole, &p->file, false, UINT64_MAX));
     *lines = whole.rows;

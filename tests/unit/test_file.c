@@ -272,8 +272,9 @@ Test(file, both_or_none)
         unlink(vt_test_path(folder, "b"));
         if (fails) /* the second rename is refused */
             cr_assert_eq(mkdir(vt_test_path(folder, "b"), 0700), 0);
-        cr_expect_eq(vt_newfile_commit_both(&a, &b),
+        cr_expect_eq(vt_newfile_finish_both(&a, &b),
                      fails ? VITCL_EIO : VITCL_OK);
+        vt_newfile_discard(&a), vt_newfile_discard(&b);
         if (old || !fails)
             expect_text(vt_test_path(folder, "a"), fails ? "old" : "new");
         else

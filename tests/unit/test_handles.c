@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vitcl_train.h>
@@ -27,19 +28,21 @@ Test(handles, no_dataset)
     vitcl_dataset_free(NULL);
 }
 
-enum { SIDE = 32, PICTURE = SIDE * SIDE * 3 };
+enum { SIDE = 32, PICTURE = SIDE * SIDE * 3, HEAD = 512 };
 
 typedef struct things {
     vitcl_device *device;
     vitcl_model *model;
     vitcl_session *session;
     vitcl_loader *loader;
+    vitcl_rows *rows;
     vitcl_image image;
 } things;
 
 static void free_things(things *t)
 {
     vitcl_image_free(&t->image);
+    vitcl_rows_free(t->rows);
     vitcl_loader_free(t->loader);
     vitcl_session_free(t->session);
     vitcl_model_free(t->model);
@@ -82,6 +85,7 @@ static int in_child(things *t)
     REFUSED(VITCL_EDEVICE, vitcl_train(&e, t->device, &o, NULL, NULL));
     REFUSED(VITCL_EINVAL, vitcl_loader_push(t->loader, "x.jpg"));
     REFUSED(VITCL_EINVAL, vitcl_loader_next(rgb, t->loader));
+    REFUSED(VITCL_EINVAL, vitcl_rows_add(t->rows, x, 1));
 #undef REFUSED
     if (!strstr(vitcl_last_error(), "fork"))
         return 100;
@@ -94,6 +98,11 @@ Test(handles, a_forked_child_is_refused)
     static uint8_t rgb[PICTURE], answer[PICTURE];
     static float before[1000], after[1000];
     things t = {.image = {SIDE, SIDE, malloc(PICTURE)}};
+    const vitcl_shape row = {.name = "x", .rank = 1, .shape = {1000}};
+    char *const rows = vt_test_path(vt_test_folder(), "x.npy");
+    char name[4096];
+    uint64_t count = 0;
+    struct stat file;
     int status = -1;
     pid_t pid;
 
@@ -105,6 +114,8 @@ Test(handles, a_forked_child_is_refused)
     memset(t.image.rgb, 7, PICTURE);
     need(vitcl_session_run_rgb(t.session, rgb, 1));
     need(vitcl_session_read(before, 1000, t.session, "logits", 1));
+    need(vitcl_rows_open(&t.rows, rows, &row));
+    need(vitcl_rows_add(t.rows, before, 1));
     pid = fork();
     if (pid == 0)
         _exit(in_child(&t));
@@ -115,7 +126,15 @@ Test(handles, a_forked_child_is_refused)
     need(vitcl_session_read(after, 1000, t.session, "logits", 1));
     cr_expect(memcmp(before, after, sizeof before) == 0);
     need(vitcl_loader_next(answer, t.loader));
+    /* rows that cannot be finished can be kept */
+    cr_assert_eq(mkdir(rows, 0777), 0);
+    cr_expect_eq(vitcl_rows_finish(t.rows), VITCL_EIO);
+    need(vitcl_rows_keep(name, sizeof name, &count, t.rows));
+    cr_expect_eq(count, 1);
+    cr_expect(stat(name, &file) == 0 &&
+              file.st_size == HEAD + (off_t)sizeof before);
     free_things(&t);
+    vt_test_tidy();
 }
 
 Test(handles, a_child_forked_before_may_open_devices)
