@@ -87,7 +87,7 @@ on_terminal 80 0 classify -m multi --threshold 0.9999 a.jpg
 run 2 classify -m numbers --threshold 0.5 a.jpg
 says '--threshold is a probability, but this model answers with numbers'
 run 2 classify -m numbers --copy-to x a.jpg
-says 'numbers \(regression\), not with classes; leave --copy-to out'
+says 'this model has no classes \(regression\); leave --copy-to out$'
 [ ! -e x ] || fail "a folder was made"
 run 0 classify -m multi --copy-to sorted/ a.jpg
 [ "$(ls sorted)" = "$(cut -f4 multi.tsv | head -1)$(cut -f3 multi.tsv | head -1)" ] ||
