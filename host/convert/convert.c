@@ -260,7 +260,7 @@ done:
  * the folder. */
 static vitcl_status move_all(const char *folder, const char *part, size_t count)
 {
-    vitcl_status st;
+    vitcl_status st = VITCL_OK;
     char *from = NULL, *to = NULL;
 
     for (size_t i = 0; i < count; i++) {
