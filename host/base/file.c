@@ -125,6 +125,14 @@ const char *vt_path_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+vitcl_status vt_path_beside(char **out, const char *path, const char *name)
+{
+    if (vt_path_is_folder(path))
+        return vt_format(out, "%s/%s", path, name);
+    return vt_format(out, "%.*s%s", (int)(vt_path_name(path) - path), path,
+                     name);
+}
+
 bool vt_path_ends(const char *s, const char *ending)
 {
     const size_t n = strlen(s), m = strlen(ending);

@@ -40,6 +40,8 @@ void vt_close_from(int fd);
 
 bool vt_path_is_folder(const char *path);
 bool vt_path_exists(const char *path);
+/* The path of `name`: in the folder `path`, or next to the file `path`. */
+vitcl_status vt_path_beside(char **out, const char *path, const char *name);
 /* What is behind the last slash. */
 const char *vt_path_name(const char *path);
 /* Does it end like this, with something before it? */

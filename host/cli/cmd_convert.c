@@ -6,8 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 
-#include <limits.h>
-#include <string.h>
+#include <stdlib.h>
 
 typedef struct convert {
     model_options common;
@@ -30,22 +29,20 @@ static const opt options[] = {
 /* Has a checkpoint's folder the configs of a text tower? */
 static bool has_texts(const char *path)
 {
-    const int n = vt_path_is_folder(path) ? (int)strlen(path)
-                                          : (int)(vt_path_name(path) - path);
-    char file[PATH_MAX];
+    char *open_clip = NULL, *file = NULL;
     vt_json *config = NULL;
-    bool found;
+    const bool found =
+        vt_path_beside(&open_clip, path, "open_clip_config.json") == VITCL_OK &&
+        vt_path_beside(&file, path, "config.json") == VITCL_OK &&
+        (vt_path_exists(open_clip) ||
+         (vt_path_exists(file) &&
+          vt_json_load(&config, file, 16U << 20, 32) == VITCL_OK &&
+          (vt_json_get(config, "text_config") ||
+           vt_json_get(config, "text_config_dict"))));
 
-    snprintf(file, sizeof file, "%.*s/open_clip_config.json", n ? n : 1,
-             n ? path : ".");
-    if (vt_path_exists(file))
-        return true;
-    snprintf(file, sizeof file, "%.*s/config.json", n ? n : 1, n ? path : ".");
-    found = vt_path_exists(file) &&
-            vt_json_load(&config, file, 16U << 20, 32) == VITCL_OK &&
-            (vt_json_get(config, "text_config") ||
-             vt_json_get(config, "text_config_dict"));
     vt_json_free(config);
+    free(open_clip);
+    free(file);
     return found;
 }
 

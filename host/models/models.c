@@ -267,7 +267,7 @@ static vitcl_status no_config(const char *path, const char *format)
     vitcl_status st = VITCL_OK;
     char *file = NULL;
 
-    VT_TRY(vt_sidecar_path(&file, path, "config.json"));
+    VT_TRY(vt_path_beside(&file, path, "config.json"));
     st = vt_fail(VITCL_EIO,
                  "%s is missing; a %s checkpoint needs the config.json that "
                  "timm or Hugging Face publish with it",

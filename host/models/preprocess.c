@@ -31,7 +31,7 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
 
     if (any)
         vt_model_input(&height, &width, m);
-    VT_TRY(vt_sidecar_path(
+    VT_TRY(vt_path_beside(
         &file, m->path,
         source == VT_SOURCE_HF && m->preprocessor ? m->processor_name
         : vt_json_get(m->json, "open_clip")       ? "open_clip_config.json"

@@ -12,14 +12,6 @@
 
 #define FILE_MAX ((size_t)128 << 20) /* tokenizers can be large */
 
-vitcl_status vt_sidecar_path(char **out, const char *path, const char *name)
-{
-    if (vt_path_is_folder(path))
-        return vt_format(out, "%s/%s", path, name);
-    return vt_format(out, "%.*s%s", (int)(vt_path_name(path) - path), path,
-                     name);
-}
-
 static vitcl_status copy(vt_file *out, const char *data, size_t size)
 {
     vitcl_status st;
@@ -45,7 +37,7 @@ vitcl_status vt_sidecar_read(vt_file *out, char **file, const char *path,
         if (strcmp(name, "config.json") == 0)
             VT_TRY(copy(out, own.config, own.config_size));
     } else {
-        VT_TRY(vt_sidecar_path(&at, path, name));
+        VT_TRY(vt_path_beside(&at, path, name));
         if (vt_path_exists(at))
             VT_TRY(vt_file_read(out, at, FILE_MAX));
     }

@@ -7,9 +7,6 @@
 #include "base/file.h"
 #include "base/json.h"
 
-/* The path of `name`: in the folder `path`, or next to the file `path`. */
-vitcl_status vt_sidecar_path(char **out, const char *path, const char *name);
-
 /* Reads the file `name` of the checkpoint `path`, at most 128 MB. If it does
  * not exist, data is NULL and there is no error. Closed with vt_file_close().
  * `file`: its name in messages, freed by the caller; may be NULL. */

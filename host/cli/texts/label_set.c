@@ -146,17 +146,16 @@ static void add_tokenizer(vt_sha256_state *h, const char *path)
                                         "vocab.txt",
                                         "bpe_simple_vocab_16e6.txt.gz",
                                         "sentencepiece.bpe.model"};
-    const char *slash = strrchr(path, '/');
-    const int n = vt_path_is_folder(path) ? (int)strlen(path)
-                  : slash                 ? (int)(slash - path)
-                                          : 0;
-    char file[8192], text[128];
+    char text[128];
     struct stat st;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(file, sizeof file, "%.*s%s%s", n, path,
-                 n || path[0] == '/' ? "/" : "", names[i]);
-        if (stat(file, &st) != 0)
+        char *file = NULL;
+        const bool there = vt_path_beside(&file, path, names[i]) == VITCL_OK &&
+                           stat(file, &st) == 0;
+
+        free(file);
+        if (!there)
             continue;
         snprintf(text, sizeof text, "%s %lld %lld.%09ld", names[i],
                  (long long)st.st_size, (long long)st.st_mtim.tv_sec,
