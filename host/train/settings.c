@@ -18,7 +18,6 @@
 #include <string.h>
 
 static const char masked[] = VT_OBJECTIVE_MASKED;
-enum { SETTINGS_MOST = 1 << 20 };
 
 void vt_settings_free(vt_settings *s)
 {
@@ -135,19 +134,24 @@ done:
     return st;
 }
 
+/* *out: NULL if no file is given. */
+static vitcl_status load_file(vt_json **out, const vitcl_train_options *o)
+{
+    *out = NULL;
+    return o->settings ? vt_json_load(out, o->settings, 1 << 20, 8) : VITCL_OK;
+}
+
+/* settings: those of load_file(). */
 static vitcl_status to_json(vt_json **out, const vitcl_train_options *o,
-                            const vt_dataset *d)
+                            const vt_json *settings, const vt_dataset *d)
 {
     vitcl_status st = VITCL_OK;
-    vt_json *settings = NULL;
     char *json = NULL;
     vt_text text;
 
     VT_TRY(vt_settings_check_names(o, d));
-    if (o->settings) {
-        VT_TRY(vt_json_load(&settings, o->settings, SETTINGS_MOST, 8));
+    if (settings)
         VT_TRY(check_file(settings, o->lr, o->settings));
-    }
     VT_TRY(vt_text_open(&text));
     fputs("{\n  \"format\": \"vitcl-training\"", text.f);
     put_options(text.f, o);
@@ -161,7 +165,6 @@ static vitcl_status to_json(vt_json **out, const vitcl_train_options *o,
     VT_TRY(vt_text_take(&json, &text));
     VT_TRY(vt_json_parse(out, json, text.size, 10, "settings"));
 done:
-    vt_json_free(settings);
     free(json);
     return st;
 }
@@ -265,22 +268,18 @@ done:
 /* ---- a new training ---- */
 
 /* By the optimiser: vitcl_train.h. */
-static vitcl_status choose_rate(vitcl_train_options *o)
+static vitcl_status choose_rate(vitcl_train_options *o, const vt_json *settings)
 {
     const bool mask = o->objective && strcmp(o->objective, masked) == 0;
     const char *optimizer = o->model ? "sgd" : "adamw";
-    vitcl_status st = VITCL_OK;
-    vt_json *settings = NULL;
+    vitcl_status st;
 
-    if (o->settings)
-        VT_TRY(vt_json_load(&settings, o->settings, SETTINGS_MOST, 8));
     VT_TRY(vt_optimizer_config_word(&optimizer, settings, "optimizer",
                                     o->settings));
     o->lr = strcmp(optimizer, "sgd") == 0 ? 0.01
             : mask                        ? 2e-4
                                           : VT_MAX(5e-4 * o->batch / 512, 1e-4);
 done:
-    vt_json_free(settings);
     return st;
 }
 
@@ -308,8 +307,9 @@ vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
 {
     vitcl_status st = VITCL_OK;
     vitcl_train_options r = *o;
-    vt_json *json = NULL;
+    vt_json *settings = NULL, *json = NULL;
 
+    VT_TRY(load_file(&settings, o));
     r.epochs = o->epochs ? o->epochs : 1;
     r.batch = o->batch ? o->batch : 64;
     r.micro = o->micro
@@ -318,14 +318,15 @@ vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
                         .pictures = r.batch, .slices = VT_MAX(o->slices, 1u)});
     r.augment = o->augment ? o->augment : "light";
     if (o->lr == 0)
-        VT_TRY(choose_rate(&r));
+        VT_TRY(choose_rate(&r, settings));
     VT_TRY(vt_settings_check(&r));
-    VT_TRY(to_json(&json, &r, d));
+    VT_TRY(to_json(&json, &r, settings, d));
     VT_TRY(from_json(out, json, "settings"));
     st = check_used(out, o->settings);
     if (st != VITCL_OK)
         vt_settings_free(out);
 done:
+    vt_json_free(settings);
     return st;
 }
 
@@ -384,7 +385,7 @@ static vitcl_status check_scored(const vt_settings *s,
 vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
 {
     vitcl_status st = VITCL_OK;
-    vt_json *old = NULL, *given = NULL, *merged = NULL;
+    vt_json *old = NULL, *given = NULL, *merged = NULL, *settings = NULL;
     char *path = NULL, *changed = NULL;
     bool renewed;
 
@@ -394,7 +395,8 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
         goto done;
     }
     VT_TRY(vt_json_load(&old, path, 1 << 20, 10));
-    VT_TRY(to_json(&given, o, NULL));
+    VT_TRY(load_file(&settings, o));
+    VT_TRY(to_json(&given, o, settings, NULL));
     VT_TRY(
         vt_changes_apply(&merged, &changed, &renewed, old, given, o->output));
     VT_TRY(from_json(out, merged, path));
@@ -407,6 +409,7 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
         vt_settings_free(out);
 done:
     free(changed);
+    vt_json_free(settings);
     vt_json_free(old);
     vt_json_free(given);
     free(path);
