@@ -71,6 +71,21 @@ static span span_of(const vt_experiment *e, const vt_dataset *d,
     return s;
 }
 
+static vitcl_status count_part(uint32_t *out, const vt_dataset *d, share s,
+                               span of)
+{
+    vitcl_status st;
+    uint32_t *count = NULL;
+
+    VT_TRY(count_classes(&count, d, s));
+    *out = 0;
+    for (uint32_t c = of.from; c < of.to; c++)
+        *out += count[c];
+done:
+    free(count);
+    return st;
+}
+
 /* Classes with more than `each` pictures give so many, the first `more` of them
  * one more, and the others all that they have. */
 typedef struct quotas {
@@ -387,16 +402,13 @@ vitcl_status vt_subset_look(vt_experiment *e)
     e->all_pictures = vt_dataset_count(train.d);
     e->all_tests = vt_dataset_count(test.d);
     if (!e->own_tests) {
-        VT_TRY(choose(&train, UINT32_MAX, ALL_BUT_A_FIFTH,
-                      span_of(e, train.d, VT_CLASSES_ALL)));
-        e->all_tests -= train.count;
-        e->all_pictures = train.count;
+        VT_TRY(count_part(&e->all_pictures, train.d, ALL_BUT_A_FIFTH,
+                          span_of(e, train.d, VT_CLASSES_ALL)));
+        e->all_tests -= e->all_pictures;
     }
-    free(train.index);
-    train.index = NULL, train.count = 0;
-    VT_TRY(choose(&train, UINT32_MAX, e->own_tests ? ALL : ALL_BUT_A_FIFTH,
-                  span_of(e, train.d, VT_CLASSES_REST)));
-    e->rest_pictures = train.count;
+    VT_TRY(count_part(&e->rest_pictures, train.d,
+                      e->own_tests ? ALL : ALL_BUT_A_FIFTH,
+                      span_of(e, train.d, VT_CLASSES_REST)));
     snprintf(e->kind, sizeof e->kind, "%s", vt_dataset_kind(train.d));
     e->side = SIDE;
     if (e->classes < 2 || e->all_tests < 1 ||
