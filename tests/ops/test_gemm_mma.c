@@ -54,6 +54,12 @@ typedef struct operands {
     float *a, *b, *bias, *scale, *residual, *c;
 } operands;
 
+static void free_operands(const operands *o)
+{
+    free(o->a), free(o->b), free(o->bias), free(o->scale), free(o->residual);
+    free(o->c);
+}
+
 /* C of d into o->c, from the rows `from` on. */
 static void multiply(const vt_gemm_desc *d, const operands *o, int from,
                      const char *kind)
@@ -140,8 +146,8 @@ static void check(const vt_gemm_desc *d, const char *kind)
         memcmp(o.c, first + (rows - 1) * d->ldc, (size_t)d->N * sizeof *first),
         0, "%s, type %s: other bits in a row alone", kind,
         vt_dtype_name(d->type));
-    free(o.a), free(o.b), free(o.bias), free(o.scale), free(o.residual);
-    free(o.c), free(first);
+    free_operands(&o);
+    free(first);
 }
 
 /* Past the edges of tiles, with a tail of k; three strips or more go around all
@@ -249,8 +255,7 @@ Test(gemm_mma, wgmma)
             cr_expect_eq(differing(o.c, &d, &o), 0, "%s, odd %d: %d are wrong",
                          vt_dtype_name(d.type), odd, differing(o.c, &d, &o));
             unsetenv("VITCL_MMA");
-            free(o.a), free(o.b), free(o.bias), free(o.scale);
-            free(o.residual), free(o.c);
+            free_operands(&o);
         }
     vt_product_state_of(vt_test_device())->units = 0;
     /* its tile needs 36 KiB; a product with less takes small tiles */
@@ -405,6 +410,19 @@ static float *fractions(int n, vt_dtype type)
     return x;
 }
 
+static operands fractional(const vt_gemm_desc *d, vt_dtype type)
+{
+    const int rows = d->batch * d->M;
+
+    return (operands){
+        .a = fractions(rows * d->lda, type),
+        .b = fractions(d->N * d->K, type),
+        .bias = fractions(d->N, VT_F16),
+        .scale = fractions(d->N, VT_F16),
+        .residual = fractions(rows * d->ldc, VT_F16),
+        .c = malloc((size_t)(rows * d->ldc + GUARD) * sizeof(float))};
+}
+
 /* The bits of an element: the sum of each part from zero, then these. */
 static float in_parts(const vt_gemm_desc *d, const operands *o, int m, int n)
 {
@@ -447,13 +465,7 @@ static void check_parts(const char *kind, vt_dtype type)
     d.batch = 9, d.M = 13, d.scale = false, d.act = VT_ACT_NONE;
     if (vt_test_tiny())
         d.M = 2, d.N = 3;
-    o = (operands){
-        .a = fractions(d.batch * d.M * d.lda, type),
-        .b = fractions(d.N * d.K, type),
-        .bias = fractions(d.N, VT_F16),
-        .scale = fractions(d.N, VT_F16),
-        .residual = fractions(d.batch * d.M * d.ldc, VT_F16),
-        .c = malloc((size_t)(d.batch * d.M * d.ldc + GUARD) * sizeof(float))};
+    o = fractional(&d, type);
     vt_test_emulate(kind);
     g->parts = PARTS, g->units = vt_test_tiny() ? 2 : UNITS;
     if (!vt_test_tiny()) {
@@ -467,8 +479,7 @@ static void check_parts(const char *kind, vt_dtype type)
     }
     g->parts = g->units = 0;
     unsetenv("VITCL_MMA");
-    free(o.a), free(o.b), free(o.bias), free(o.scale), free(o.residual);
-    free(o.c);
+    free_operands(&o);
 }
 
 Test(gemm_mma, parts)
@@ -559,13 +570,7 @@ Test(gemm_mma, parts_of_dots)
         return;
     d.type = VT_I8, d.act = VT_ACT_GELU;
     d.batch = 9, d.M = 13;
-    o = (operands){
-        .a = fractions(d.batch * d.M * d.lda, VT_F16),
-        .b = fractions(d.N * d.K, VT_F16),
-        .bias = fractions(d.N, VT_F16),
-        .scale = fractions(d.N, VT_F16),
-        .residual = fractions(d.batch * d.M * d.ldc, VT_F16),
-        .c = malloc((size_t)(d.batch * d.M * d.ldc + GUARD) * sizeof(float))};
+    o = fractional(&d, VT_F16);
     many = malloc((size_t)(d.M * d.ldc) * sizeof *many);
     setenv("VITCL_MMA", "dot8", 1);
     vt_test_class(VT_CLASS_GPU);
@@ -580,6 +585,6 @@ Test(gemm_mma, parts_of_dots)
                      0, "row %d", m);
     g->parts = g->units = 0;
     unsetenv("VITCL_MMA");
-    free(o.a), free(o.b), free(o.bias), free(o.scale), free(o.residual);
-    free(o.c), free(many);
+    free_operands(&o);
+    free(many);
 }
