@@ -48,7 +48,7 @@ static vitcl_status append(char **text, const char *more, const char *name,
     return st;
 }
 
-/* The name in "static inline TYPE NAME(", the definition of a function. */
+/* The name in "static ... TYPE NAME(", the definition of a function. */
 static const char *function_name(size_t *n, const char *definition)
 {
     const char *open = strchr(definition, '(');
@@ -77,7 +77,7 @@ static const char *defined_name(size_t *n, const char *line)
 {
     const size_t end = strcspn(line, "\n"), macro = vt_word(line);
 
-    if (strncmp(line, "static inline ", 14) == 0)
+    if (strncmp(line, "static ", 7) == 0)
         return function_name(n, line);
     if ((strncmp(line, "typedef ", 8) == 0 || line[0] == '}') &&
         line[end - 1] == ';') {

@@ -49,7 +49,7 @@ static void begin(void)
                  "    name(space const int *x) { return *x; }\n"
                  "READ(private, first_own%d)\nREAD(local, shared%d)\n"
                  "typedef %s number;\n"
-                 "static inline int value(int x)\n{\n"
+                 "static int value(int x)\n{\n"
                  "    return x * TIMES + (number)made();\n}\n"
                  "static inline __attribute__((always_inline)) int\n"
                  "other(int x)\n{\n    return x - ONE;\n}\n"
