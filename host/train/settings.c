@@ -290,10 +290,18 @@ static vitcl_status check_used(const vt_settings *s, const char *path)
     const vt_json *file = vt_json_get(s->json, "settings");
     vt_optimizer_config optimizer;
     vt_schedule schedule;
+    vt_augment augment;
 
     VT_TRY(vt_settings_optimizer(&optimizer, &schedule, s, 0));
     VT_TRY(vt_optimizer_config_used(&optimizer, file, path));
-    if (schedule.decay == VT_CONSTANT && vt_json_get(file, "min_lr"))
+    (void)vt_augment_named(&augment, s->augment, 1, 1); /* checked before */
+    VT_TRY(vt_augment_change(&augment, file, path));
+    if (augment.mixup == 0 && augment.cutmix == 0 &&
+        vt_json_get(file, "mixup_prob"))
+        st = vt_fail(VITCL_ECORRUPT,
+                     "%s: \"mixup_prob\" needs \"mixup\" or \"cutmix\" above 0",
+                     path);
+    else if (schedule.decay == VT_CONSTANT && vt_json_get(file, "min_lr"))
         st = vt_fail(VITCL_ECORRUPT,
                      "%s: \"min_lr\" needs \"schedule\": \"cosine\" or "
                      "\"linear\"",

@@ -36,6 +36,7 @@ done <<'T'
 {"min_lr": "0"}|"min_lr" must be a number
 {"min_lr": -1}|"min_lr" must be a number
 {"schedule": "constant", "min_lr": 0}|"min_lr" needs "schedule": "cosine" or "linear"$
+{"mixup_prob": 0.5, "mixup": 0}|"mixup_prob" needs "mixup" or "cutmix" above 0$
 {"lr": 0.1}|unknown setting "lr"
 {"aa": 2.5}|"aa" must be a whole number
 {"reprob": true}|"reprob" must be a number from 0 to 1
