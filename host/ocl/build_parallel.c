@@ -203,6 +203,8 @@ static void build_list(vt_dev *dev, const work_list *w, unsigned processes)
         n++;
     if (processes > 0 && (pids[n] = begin(work_with_library, b, dev, w)) > 0)
         n++;
+    if (n == 0) /* nobody compiles halves */
+        b->processes = 0;
     vt_watch(dev, w->n, 0); /* after the forks: its owner may start a thread */
     before = (unsigned)atomic_load(&dev->programs_built);
     for (unsigned i = 0; i < n; i++) {

@@ -1,5 +1,6 @@
 /*
- * driver.c - wrappers of OpenCL driver functions in a test program.
+ * driver.c - wrappers of OpenCL driver functions, and of fork(), in a test
+ * program.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
@@ -7,9 +8,11 @@
 
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 vt_driver_faults vt_driver;
 
@@ -205,4 +208,17 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info what, size_t size,
         vt_driver.size = NULL;
     }
     return e;
+}
+
+pid_t fork(void)
+{
+    pid_t (*next)(void);
+
+    if (vt_driver.forks > 0) {
+        vt_driver.forks--;
+        errno = EAGAIN;
+        return -1;
+    }
+    NEXT(next, "fork");
+    return next();
 }

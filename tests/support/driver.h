@@ -1,5 +1,5 @@
 /*
- * driver.h - make calls of the OpenCL driver fail in a test.
+ * driver.h - make calls of the OpenCL driver, and fork(), fail in a test.
  *
  * A test program that uses vt_driver has these calls go through driver.c. They
  * are passed on unchanged unless something is set.
@@ -26,6 +26,7 @@ typedef struct vt_driver_faults {
     int with_binary;     /* and of the call, which makes a program anyway */
     int sizes, binaries; /* clGetProgramInfo for CL_PROGRAM_BINARY_SIZES, .. */
     const size_t *size;  /* what the next CL_PROGRAM_BINARY_SIZES says */
+    unsigned forks;      /* so many calls of fork() fail */
 } vt_driver_faults;
 extern vt_driver_faults vt_driver;
 

@@ -5,6 +5,7 @@
 #include "ocl/cache.h"
 #include "ocl/objects.h"
 #include "support/device.h"
+#include "support/driver.h"
 #include "support/pictures.h"
 #include "support/skip.h"
 
@@ -236,6 +237,22 @@ Test(join, lost)
     close_device(&d);
     d = open_device();
     cr_expect_eq(run(&d, FILES, ""), 0);
+    close_device(&d);
+}
+
+/* Where no process can be made, all is built here: nobody waits for one. */
+Test(join, no_process, .timeout = 60)
+{
+    device d;
+
+    begin();
+    setenv("VITCL_BUILD_FORK", "1", 1);
+    vt_driver.number[0][0] = CL_DEVICE_MAX_COMPUTE_UNITS;
+    vt_driver.number[0][1] = 2; /* so that a group has two programs */
+    vt_driver.forks = 2;
+    d = open_device();
+    cr_expect_eq(run(&d, FILES, ""), FILES);
+    cr_expect_eq(vt_driver.forks, d.pocl ? 0 : 2);
     close_device(&d);
 }
 
