@@ -167,13 +167,16 @@ bool vt_user_write(int folder, const char *name, const void *head,
 {
     static atomic_uint count;
     char temporary[128];
+    unsigned tries = 0;
     bool good;
     int fd, why;
 
-    snprintf(temporary, sizeof temporary, "%.80s.%ld.%u", name, (long)getpid(),
-             atomic_fetch_add(&count, 1));
-    fd = openat(folder, temporary,
-                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    do { /* in a container, a killed process had the same number */
+        snprintf(temporary, sizeof temporary, "%.80s.%ld.%u", name,
+                 (long)getpid(), atomic_fetch_add(&count, 1));
+        fd = openat(folder, temporary,
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    } while (fd < 0 && errno == EEXIST && ++tries < 100);
     if (fd < 0)
         return false;
     good = write_all(fd, head, head_size) && write_all(fd, body, size) &&

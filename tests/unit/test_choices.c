@@ -82,6 +82,19 @@ Test(choices, kept)
     answers("one", "d");
 }
 
+/* A killed process of the same number may have left its temporary file. */
+Test(choices, left_by_another)
+{
+    char name[64];
+
+    begin();
+    snprintf(name, sizeof name, "vitcl/choices.%ld.0", (long)getpid());
+    vt_test_user_text(folder, name, "half");
+    cr_assert(save("one", "a", NULL));
+    answers("one", "a");
+    cr_expect_eq(access(vt_test_path(folder, name), F_OK), 0, "another's");
+}
+
 /* Lines of other versions, comments and lines of no form stay in place. */
 Test(choices, other_lines)
 {
