@@ -241,6 +241,9 @@ static vitcl_status none(void)
                        "no OpenCL device: %s; install that driver again, or "
                        "remove the file",
                        why);
+    case VT_DRIVERS_ASTRAY:
+        return vt_fail(VITCL_ENODEVICE,
+                       "no OpenCL device: %s; correct it, or unset it", why);
     case VT_DRIVERS_LOADABLE:
         return vt_fail(
             VITCL_ENODEVICE,

@@ -27,7 +27,8 @@ vitcl_status vt_driver_device_choose(const vt_driver_device **out,
 typedef enum {
     VT_DRIVERS_NONE,
     VT_DRIVERS_LOADABLE, /* why: what they may lack */
-    VT_DRIVERS_BROKEN    /* one's library cannot be loaded: why */
+    VT_DRIVERS_BROKEN,   /* one's library cannot be loaded: why */
+    VT_DRIVERS_ASTRAY    /* the variable that says where they are is wrong */
 } vt_drivers;
 vt_drivers vt_drivers_check(char *why, size_t room);
 /* With a log: loads each, after a line with its name. */

@@ -17,7 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* False: no more are wanted. */
+static const char variable[] = "OCL_ICD_VENDORS";
+
+/* `file` is `variable` if that names the library. False: no more are wanted. */
 typedef bool on_driver(void *context, const char *file, const char *library);
 
 static bool is_icd(const char *name)
@@ -42,18 +44,21 @@ static bool look(const char *file, on_driver *each, void *context)
 
 static void go_through(on_driver *each, void *context)
 {
-    const char *where = vt_getenv("OCL_ICD_VENDORS");
+    const char *where = vt_getenv(variable);
+    const bool given = where && *where;
     char path[PATH_MAX];
     struct dirent *e;
     DIR *d;
 
-    if (!where || !*where)
+    if (!given)
         where = "/etc/OpenCL/vendors";
     d = opendir(where);
     if (!d && is_icd(where)) { /* a name alone is one of the usual folder's */
         snprintf(path, sizeof path, "%s%s",
                  strchr(where, '/') ? "" : "/etc/OpenCL/vendors/", where);
         (void)look(path, each, context);
+    } else if (!d && given) { /* ocl-icd also takes a library */
+        (void)each(context, variable, where);
     }
     while (d && (e = readdir(d)))
         if (is_icd(e->d_name) &&
@@ -82,8 +87,12 @@ static bool check(void *context, const char *file, const char *library)
 
     s->pocl = s->pocl || strstr(library, "pocl");
     s->rusticl = s->rusticl || strcasestr(library, "rusticl");
-    s->found = VT_DRIVERS_BROKEN;
-    if (access(file, R_OK) != 0)
+    s->found = file == variable ? VT_DRIVERS_ASTRAY : VT_DRIVERS_BROKEN;
+    if (file == variable && !handle)
+        snprintf(s->why, s->room,
+                 "%s names %.300s, which is neither a folder nor a driver",
+                 file, library);
+    else if (file != variable && access(file, R_OK) != 0)
         snprintf(s->why, s->room, "%.300s cannot be read", file);
     else if (!library[0])
         snprintf(s->why, s->room, "%.300s names no library", file);

@@ -105,6 +105,11 @@ for line in "" libm.so.6; do
 done
 OCL_ICD_VENDORS=$PWD/lost/other.icd run 1 devices
 says 'no OpenCL device: /.*/lost/other.icd cannot be read; install'
+# So is the variable itself, which may also name a library.
+for value in /no/such/folder libm.so.6; do
+    OCL_ICD_VENDORS=$value run 1 devices
+    says "no OpenCL device: OCL_ICD_VENDORS names $value, which is (neither a folder nor|not) a driver; correct it, or unset it$"
+done
 # PoCL's cache is not blamed on other drivers.
 if [ -e /etc/OpenCL/vendors/rusticl.icd ]; then
     OCL_ICD_VENDORS=rusticl.icd run 1 devices
