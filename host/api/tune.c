@@ -21,7 +21,8 @@ struct vitcl_tuner {
 /* ---- a model's products ---- */
 
 /* The products of linear layers over tokens; the classifier's is too small to
- * matter. */
+ * matter. Of a large batch as many rows as can be measured: parameters are kept
+ * for all sizes. */
 static int collect(vt_candidate_product *out, const vt_plan *p)
 {
     int n = 0;
@@ -32,6 +33,7 @@ static int collect(vt_candidate_product *out, const vt_plan *p)
 
         if (!vt_linear_product(&x.M, &x.N, &x.K, p, vt_plan_step(p, i)))
             continue;
+        x.M = VT_MIN(x.M, VT_CANDIDATE_ELEMENTS / VT_MAX(x.N, x.K));
         while (k < n && (out[k].M != x.M || out[k].N != x.N || out[k].K != x.K))
             k++;
         if (k < n)

@@ -177,8 +177,9 @@ static bool sane(const vt_candidate_product *x)
 {
     return x->M > 0 && x->N > 0 && x->K > 0 && x->count > 0 &&
            x->count <= 1000 && x->M <= 1 << 24 && x->N <= 1 << 20 &&
-           x->K <= 1 << 16 && (double)x->M * x->K <= 1 << 28 &&
-           (double)x->N * x->K <= 1 << 28 && (double)x->M * x->N <= 1 << 28;
+           x->K <= 1 << 16 && (double)x->M * x->K <= VT_CANDIDATE_ELEMENTS &&
+           (double)x->N * x->K <= VT_CANDIDATE_ELEMENTS &&
+           (double)x->M * x->N <= VT_CANDIDATE_ELEMENTS;
 }
 
 /* The class of device that a form is for; AUTO: all. */

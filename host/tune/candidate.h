@@ -8,7 +8,10 @@
 
 #include <stddef.h>
 
-enum { VT_CANDIDATE_PRODUCTS = 8 };
+enum {
+    VT_CANDIDATE_PRODUCTS = 8,
+    VT_CANDIDATE_ELEMENTS = 1 << 28 /* the most of one matrix */
+};
 
 /* C[M,N] = A[M,K] B[N,K]^T, `count` times a picture. */
 typedef struct vt_candidate_product {

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vitcl_tune.h>
 
 #define ROWS                                                                   \
     "rows f32 lanes 8 vectors 3 block 4 terms 512 rows 24 panels 2 groups 8"
@@ -255,6 +256,37 @@ Test(params, sums_are_exact)
     cr_expect_eq(judge(ROWS ": native 9999999x9999999x1x1"), VITCL_EINVAL);
     cr_expect_eq(judge("rows f32 lanes 8: native 1x1x1x1"), VITCL_ECORRUPT);
     cr_expect_eq(judge(ROWS ": nothing 1x1x1x1"), VITCL_EUNSUPPORTED);
+}
+
+/* A batch of any size gives products that can be measured. */
+Test(params, large_batch)
+{
+    const vitcl_session_options o = {
+        .size = sizeof o, .batch = 2000, .gemm = "native"};
+    vitcl_device *device = NULL;
+    vitcl_model *model = NULL;
+    vitcl_tuner *tuner = NULL;
+    const char *at;
+    int m, n, k, times, used, products = 0;
+
+    begin();
+    cr_assert_eq(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")),
+                 VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vitcl_model_new(&model, device, "vit-ti/16", 224), VITCL_OK);
+    cr_assert_eq(vitcl_tuner_new(&tuner, model, &o), VITCL_OK, "%s",
+                 vt_message());
+    cr_assert((at = vitcl_tuner_next(tuner)) &&
+              (at = strstr(at, ": native")) != NULL);
+    for (at += strlen(": native");
+         sscanf(at, " %dx%dx%dx%d%n", &m, &n, &k, &times, &used) == 4;
+         at += used, products++)
+        cr_expect((double)m * n <= VT_CANDIDATE_ELEMENTS &&
+                      (double)m * k <= VT_CANDIDATE_ELEMENTS,
+                  "%dx%dx%d", m, n, k);
+    cr_expect_gt(products, 1);
+    vitcl_tuner_free(tuner);
+    vitcl_model_free(model);
+    vitcl_device_free(device);
 }
 
 /* The path is that of the environment; without one, or without room, there is
