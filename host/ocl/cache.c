@@ -366,7 +366,7 @@ void vt_cache_refer(vt_dev *dev, const vt_cache_key *key,
     memcpy(r.key, key->hash, sizeof r.key);
     memcpy(r.joint, joint->hash, sizeof r.joint);
     name_of(name, key);
-    if (!dev->fleeting)
+    if (!dev->fleeting && has(folder, joint)) /* vt_cache_save() wrote it */
         vt_user_write(folder, name, &r, sizeof r.format,
                       (const char *)&r + sizeof r.format,
                       sizeof r - sizeof r.format);

@@ -240,6 +240,20 @@ Test(join, lost)
     close_device(&d);
 }
 
+/* Where PoCL keeps what it compiles, there is no joint file to refer to. */
+Test(join, kept_by_pocl)
+{
+    char largest[600];
+    device d;
+
+    begin();
+    unsetenv("POCL_WORK_GROUP_SPECIALIZATION");
+    d = open_device();
+    cr_expect_eq(run(&d, FILES, ""), FILES);
+    cr_expect_eq(entries(largest), d.pocl ? 0 : FILES);
+    close_device(&d);
+}
+
 /* Where no process can be made, all is built here: nobody waits for one. */
 Test(join, no_process, .timeout = 60)
 {
