@@ -237,7 +237,7 @@ bool vt_handle_fits(const vt_plan *p, const vitcl_model *m, double beside)
     const vt_plan_memory memory = vt_plan_memory_of(p);
     const uint64_t weights = vt_model_parameters(m->model) * sizeof(float);
 
-    return memory.segment <= info->max_alloc_bytes &&
+    return vt_dev_allows(m->dev, memory.segment) &&
            (double)memory.arena + (double)memory.consts + (double)weights +
                    beside <=
                (double)info->memory_bytes;

@@ -26,7 +26,7 @@ static vitcl_status too_large(const vitcl_text *t, const vt_plan *p)
     const vt_plan_memory memory = vt_plan_memory_of(p);
     const uint64_t weights = vt_model_parameters(t->model) * sizeof(float);
 
-    if (memory.segment <= info->max_alloc_bytes &&
+    if (vt_dev_allows(t->dev, memory.segment) &&
         (double)memory.arena + (double)memory.consts + (double)weights <=
             (double)info->memory_bytes)
         return VITCL_OK;

@@ -75,7 +75,6 @@ static cl_mem in_pages(void **start, const vt_dev *dev, size_t bytes)
 
 vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes)
 {
-    const uint64_t most = dev->info.max_alloc_bytes;
     vt_buf *b = NULL;
     size_t room;
     cl_int e;
@@ -84,10 +83,11 @@ vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes)
     VT_TRY(vt_dev_alive(dev));
     /* Fills write whole words, so sizes are rounded up to whole words. */
     if (!vt_sum(&room, VT_MAX(bytes, (size_t)4), 3) ||
-        (most && (room & ~(size_t)3) > most)) {
+        !vt_dev_allows(dev, room & ~(size_t)3)) {
         st = vt_fail(VITCL_ENOMEM,
                      "a buffer of %zu MiB exceeds the limit of %.60s (%zu MiB)",
-                     bytes >> 20, dev->info.name, (size_t)(most >> 20));
+                     bytes >> 20, dev->info.name,
+                     (size_t)(dev->info.max_alloc_bytes >> 20));
         goto done;
     }
     VT_TRY(VT_NEW(&b, 1));

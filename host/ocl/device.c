@@ -206,6 +206,13 @@ const vitcl_device_info *vt_dev_info(const vt_dev *dev)
     return &dev->info;
 }
 
+bool vt_dev_allows(const vt_dev *dev, uint64_t bytes)
+{
+    const uint64_t most = dev->info.max_alloc_bytes;
+
+    return most == 0 || bytes <= most;
+}
+
 size_t vt_launch_parts(const vt_dev *dev, double macs, size_t most)
 {
     const double n = ceil(macs / dev->launch_macs);

@@ -42,6 +42,8 @@ void vt_dev_free(vt_dev *dev); /* drops one reference */
 /* VITCL_EDEVICE if it is lost, or belongs to another process. */
 vitcl_status vt_dev_alive(const vt_dev *dev);
 const vitcl_device_info *vt_dev_info(const vt_dev *dev);
+/* Can one buffer have so many bytes? Yes if the driver gives no limit. */
+bool vt_dev_allows(const vt_dev *dev, uint64_t bytes);
 /* What other folders keep with a device: each attaches its state once, before
  * the device is shared. drop() is called with the last reference. */
 typedef enum {

@@ -141,7 +141,7 @@ static vitcl_status claim(vt_plan *p)
     vitcl_status st = VITCL_OK;
     const vitcl_device_info *info = vt_dev_info(p->o.dev);
 
-    if (p->memory.segment > info->max_alloc_bytes)
+    if (!vt_dev_allows(p->o.dev, p->memory.segment))
         return vt_fail(VITCL_ENOMEM,
                        "activations need %.0f MB in one buffer, %s allows "
                        "%.0f MB; use a smaller batch or picture",

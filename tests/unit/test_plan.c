@@ -3,6 +3,7 @@
  * errors, names, gradients.
  */
 #include "base/memory.h"
+#include "ocl/objects.h"
 #include "plan/plan.h"
 #include "support/device.h"
 
@@ -143,6 +144,18 @@ Test(plan, first_error_sticks)
     p = fresh(NULL, NULL);
     vt_input(p, "huge", VT_F32, 3, (int[]){1 << 20, 1 << 20, 64});
     cr_expect_eq(vt_plan_finish(p), VITCL_EUNSUPPORTED);
+    vt_plan_free(p);
+}
+
+/* Of a driver that does not say how large a buffer may be, any may be made. */
+Test(plan, unknown_limit)
+{
+    vt_plan *p;
+
+    vt_test_device()->info.max_alloc_bytes = 0;
+    p = fresh(NULL, NULL);
+    step(p, &any, 5, vt_input(p, "in", VT_F32, 1, (int[]){4}), VT_NONE);
+    cr_expect_eq(vt_plan_finish(p), VITCL_OK, "%s", vt_message());
     vt_plan_free(p);
 }
 
