@@ -5,8 +5,9 @@
  *
  * Backward is the same kernel with R and S exchanged.
  *
- * Launch    to_tokens: global {16 * ceil(S / 16), 16 * ceil(R / 16), B}, local
- *           {16, 16, 1}
+ * Launch    to_tokens: global {16 * ceil(S / 16) * ceil(R / 16), 16, B}, local
+ *           {16, 16, 1}: all tiles are in dimension 0, because a CUDA device
+ *           has at most 65535 work-groups in the others
  *           to_tokens__rows: for CPUs, global {ceil(S / 16), ceil(R / 64), B},
  *           local {1, 1, 1}
  * Local     to_tokens: 272 floats, a tile padded against bank conflicts.
@@ -19,7 +20,8 @@ kernel void to_tokens(global VT_TYPE(YT) *restrict out,
 {
     local float tile[16][17];
     const int i = get_local_id(0), j = get_local_id(1);
-    const int s = get_group_id(0) * 16, r = get_group_id(1) * 16;
+    const int tile_id = get_group_id(0), across = (S + 15) / 16;
+    const int s = tile_id % across * 16, r = tile_id / across * 16;
     const size_t b = get_group_id(2) * (size_t)R * S;
 
     if (r + j < R && s + i < S)

@@ -43,7 +43,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
                        (size_t[3]){1, 1, 1});
     else
         vt_kernel_size(k, 3,
-                       (size_t[3]){(c + 15) / 16 * 16, (r + 15) / 16 * 16, b},
+                       (size_t[3]){(c + 15) / 16 * ((r + 15) / 16) * 16, 16, b},
                        (size_t[3]){16, 16, 1});
 done:
     return st;

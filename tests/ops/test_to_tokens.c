@@ -30,3 +30,16 @@ Test(to_tokens, all)
 
     vt_check_ops(cases, build, ref);
 }
+
+/* More rows than CUDA's 65535 work-groups in dimension 1 have. */
+Test(to_tokens, many_rows)
+{
+    static const vt_case cases[] = {
+        {.name = "1048577 of 1x1",
+         .in = {{.rank = 4, .dim = {1, 1048577, 1, 1}}},
+         .no_grad = true},
+        {0}};
+
+    if (!vt_test_tiny())
+        vt_check_ops(cases, build, ref);
+}
