@@ -56,7 +56,7 @@ static inline void gather_edge(global float *restrict to,
             if (kw == 3) {
                 vstore3((float3)(in && j0 == 0 && j1 > 0 ? from[0] : 0.0f,
                                  in && j0 <= 1 && j1 > 1 ? from[1] : 0.0f,
-                                 in && j1 > 2 ? from[2] : 0.0f),
+                                 in && j0 <= 2 && j1 > 2 ? from[2] : 0.0f),
                         0, to);
                 continue;
             }
