@@ -98,3 +98,11 @@ void vt_scratch_remove(const vt_experiment *e)
 {
     (void)nftw(e->scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
+
+vitcl_status vt_study_remove(const char *path)
+{
+    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0 ||
+        errno == ENOENT)
+        return VITCL_OK;
+    return vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
+}

@@ -100,6 +100,7 @@ typedef struct vt_run_job {
     const vt_run *run;
     int stage, pid; /* pid 0: none runs */
     size_t said;    /* the size of its messages before this stage */
+    bool again;     /* its training has begun a second time */
     double began;
     vt_subset data;
 } vt_run_job;
@@ -146,6 +147,8 @@ vitcl_status vt_study_folder(const char *path);
  * output folder, and is removed with the experiment. */
 vitcl_status vt_scratch_make(vt_experiment *e);
 void vt_scratch_remove(const vt_experiment *e);
+/* A file, or a folder with what is in it; where there is none, nothing. */
+vitcl_status vt_study_remove(const char *path);
 vitcl_status vt_study_write(const char *path, const char *text);
 
 #endif

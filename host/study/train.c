@@ -43,9 +43,10 @@ static void put_count(command_words *c, const char *name, uint32_t value)
 }
 
 typedef struct paths {
-    char folder[VT_STUDY_PATH], from[VT_STUDY_PATH], start[VT_STUDY_PATH],
-        config[VT_STUDY_PATH], settings[VT_STUDY_PATH], log[VT_STUDY_PATH],
-        messages[VT_STUDY_PATH], out[VT_STUDY_PATH], predicted[VT_STUDY_PATH];
+    char folder[VT_STUDY_PATH], state[VT_STUDY_PATH], from[VT_STUDY_PATH],
+        start[VT_STUDY_PATH], config[VT_STUDY_PATH], settings[VT_STUDY_PATH],
+        log[VT_STUDY_PATH], messages[VT_STUDY_PATH], out[VT_STUDY_PATH],
+        predicted[VT_STUDY_PATH];
 } paths;
 
 static vitcl_status find_paths(paths *p, const vt_experiment *e,
@@ -57,6 +58,7 @@ static vitcl_status find_paths(paths *p, const vt_experiment *e,
     vitcl_status st;
 
     VT_TRY(vt_study_path(p->folder, e, "runs/%s", r->id));
+    VT_TRY(vt_study_path(p->state, e, "runs/%s/training.safetensors", r->id));
     if (r->model)
         snprintf(p->from, sizeof p->from, "%s", e->model.path);
     else
@@ -82,12 +84,9 @@ static vitcl_status words_train(command_words *c, paths *p,
                                 const vt_experiment *e, const vt_run_job *j)
 {
     const vt_run *r = j->run;
-    char checkpoint[VT_STUDY_PATH + 32];
     vitcl_status st = VITCL_OK;
     char *rate = c->number[c->numbers++];
 
-    snprintf(checkpoint, sizeof checkpoint, "%s/training.safetensors",
-             p->folder);
     put(c, r->from[0] || r->model ? "finetune" : "train", NULL);
     put(c, "-o", p->folder);
     put(c, "--log", p->log);
@@ -96,10 +95,13 @@ static vitcl_status words_train(command_words *c, paths *p,
     /* also of a training that had ended; a build without Cairo draws nothing */
     if (r->objective && vt_figure_ready() == VITCL_OK)
         put(c, "--show-predicted", p->predicted);
-    if (vt_path_exists(checkpoint)) {
+    if (vt_path_exists(p->state)) {
         put(c, "--resume", NULL);
         return VITCL_OK;
     }
+    /* what is left of an earlier one */
+    VT_TRY(vt_study_remove(p->folder));
+    VT_TRY(vt_study_remove(p->log));
     if (r->from[0] && r->prepare) {
         VT_TRY(vt_study_folder(p->start));
         VT_TRY(r->prepare(p->start, p->from, r));
@@ -158,8 +160,8 @@ static void words_score(command_words *c, const paths *p,
 
 /* ---- results ---- */
 
-/* The held-out accuracy of the last epoch. Where a training was killed between
- * its last state and the log's last line, it is missing. */
+/* The held-out accuracy of the last epoch. VITCL_ECORRUPT: a training that was
+ * killed between a state and the log's line lacks a score. */
 static vitcl_status read_held_out(double *out, const paths *p, const vt_run *r)
 {
     static const char key[] = "\"held_out_accuracy\": ";
@@ -279,6 +281,17 @@ done:
     return st;
 }
 
+/* Whether its training must begin again, since a score is missing; once. */
+static bool begins_again(vt_run_job *j, const paths *p)
+{
+    double accuracy;
+
+    if (j->stage != TRAIN || j->again || j->run->score != VT_SCORE_HELD_OUT ||
+        read_held_out(&accuracy, p, j->run) != VITCL_ECORRUPT)
+        return false;
+    return j->again = true;
+}
+
 /* ---- the stages ---- */
 
 static bool needed(const vt_run_job *j)
@@ -380,7 +393,10 @@ vitcl_status vt_run_job_poll(bool *done, vt_run_job *j, const vt_experiment *e)
                      j->run->name, code, line, p.messages);
         goto done;
     }
-    j->stage++;
+    if (begins_again(j, &p))
+        VT_TRY(vt_study_remove(p.state));
+    else
+        j->stage++;
     VT_TRY(start_stage(j, e));
     if (!j->pid) {
         *done = true;

@@ -150,6 +150,21 @@ echo 'vitcl train: the loss is not finite' >>"spoilt/files/$id.messages.txt"
 run 1 study head "${given[@]}" -o spoilt
 err_has 'run class-token-lr-0.001 failed \(exit status 1\)'
 
+# ---- killed between a run's last state and the log's last line: that run is
+# trained again
+cp -r whole lost
+id=$(basename lost/files/class-token-lr-0.001-*.result.json .result.json)
+rm "lost/files/$id.result.json"
+sed -i '$d' "lost/files/$id.log.jsonl"
+run 0 study head "${given[@]}" -o lost
+cmp whole/results.tsv lost/results.tsv || fail 'results.tsv is another after a lost score'
+same_result() { sed 's/"seconds".*//' "$1/files/$id.result.json"; }
+cmp <(same_result whole) <(same_result lost) || fail 'the result is another after a lost score'
+cmp {whole,lost}/runs/"$id"/model.safetensors || fail 'the model is another after a lost score'
+rm -r "lost/runs/$id" "lost/files/$id.result.json" # by hand
+run 0 study head "${given[@]}" -o lost
+cmp <(same_result whole) <(same_result lost) || fail 'the result is another without its folder'
+
 # ---- another study does not write into the folder
 run 1 study few-shot "${given[@]}" -o whole
 says 'whole: has a study "head" of '
