@@ -246,8 +246,8 @@ typedef struct {
     /* Pictures to score after each epoch, as for vitcl_dataset_open(), with the
      * classes of the data; instead of hold_out. Of a table val precedes test.
      * The best model so far, by its accuracy on either, then by its loss, is in
-     * the subfolder best/ of the output. To resume, another path may be
-     * given. */
+     * the subfolder best/ of the output. To resume, another path may be given;
+     * the best model is then chosen anew among the epochs that follow. */
     const char *val;
     uint32_t patience; /* end after so many epochs in a row without a better
                           model; 0: never. To resume, another may be given */

@@ -326,6 +326,23 @@ done:
     return st;
 }
 
+/* Scores of other pictures are not compared. The state is written before the
+ * settings: a training that is killed between them has still forgotten. */
+static vitcl_status renew(vt_loop *l, long step)
+{
+    vitcl_status st = VITCL_OK;
+    vt_notes *n = &l->notes;
+
+    if (l->s->other_val && n->best_epoch > 0) {
+        n->best_epoch = n->best_accuracy = n->best_loss = 0;
+        VT_TRY(vt_checkpoint_save(&l->checkpoint, step));
+    }
+    if (l->s->renewed)
+        VT_TRY(vt_settings_save(l->s, l->job->folder));
+done:
+    return st;
+}
+
 vitcl_status vt_train(vitcl_train_event *out, const vt_training *job)
 {
     vitcl_status st = VITCL_OK;
@@ -348,8 +365,7 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_training *job)
                      job->folder, first, l.s->epochs, l.steps);
         goto done;
     }
-    if (l.s->renewed)
-        VT_TRY(vt_settings_save(l.s, job->folder));
+    VT_TRY(renew(&l, first));
     if (job->ranks->rank == 0) /* the others wait for what is written here */
         VT_TRY(vt_ranks_wait(job->ranks));
     VT_TRY(check_copies(job, job->data, "to train with"));

@@ -393,6 +393,7 @@ static vitcl_status check_scored(const vt_settings *s,
 vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
 {
     vitcl_status st = VITCL_OK;
+    const char *val = NULL;
     vt_json *old = NULL, *given = NULL, *merged = NULL, *settings = NULL;
     char *path = NULL, *changed = NULL;
     bool renewed;
@@ -410,6 +411,8 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
     VT_TRY(from_json(out, merged, path));
     out->changed = changed, changed = NULL;
     out->renewed = renewed;
+    out->other_val = o->val && vt_json_string(&val, vt_json_get(old, "val")) &&
+                     strcmp(o->val, val) != 0;
     st = check_scored(out, o);
     if (st == VITCL_OK)
         st = check_old(out, o->output, path);

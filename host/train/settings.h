@@ -19,6 +19,7 @@ typedef struct vt_settings {
     const char *pixels;    /* NULL: as the checkpoint */
     bool masked;           /* objective is "masked-patch" */
     bool renewed;          /* the file does not have all of this yet */
+    bool other_val;        /* than the file has */
     const char **freeze;   /* NULL-ended, or NULL */
     uint32_t epochs, batch, micro, slices, height, width, hold_out, patience;
     uint32_t pictures, classes; /* of the data at the start */

@@ -142,6 +142,13 @@ err_has 'ended after epoch 6 of 50: none of the last 5 was better'
 run 0 train --resume -o slow # the new patience stays
 err_has 'ended after epoch 6 of 50: none of the last 5 was better'
 run 0 info -m slow/best
+# other pictures to score: the best score of the first ones is forgotten, also
+# where the training is killed before it scores
+cp -r val fewer && rm fewer/*/0.ppm
+signal_at "rename 4 $KILL" 137 train --resume -o slow --val fewer
+run 0 train --resume -o slow
+err_has 'ended after epoch 12 of 50: none of the last 5 was better'
+err_has 'best epoch was 7,'
 # with pictures of the training
 run 0 train "${given[@]}" --epochs 50 --lr 1e-30 --hold-out 7 --patience 1 -o held
 err_has 'ended after epoch 2 of 50: none of the last 1 was better'
