@@ -80,6 +80,14 @@ static vitcl_status refuse(const char *folder, const char *key, const char *old,
                    folder, key, old, given, why);
 }
 
+/* How a message shows a member that is not there; a value is its default. */
+static const char *unset(const char *key)
+{
+    return strcmp(key, "slices") == 0      ? "1"
+           : strcmp(key, "objective") == 0 ? "\"classes\""
+                                           : "unset";
+}
+
 /* Whether a member of `given` changes the old one; adds to *what, but for one
  * that is renewed. */
 static vitcl_status judge(bool *changes, vt_text *what, const vt_json *old,
@@ -88,14 +96,13 @@ static vitcl_status judge(bool *changes, vt_text *what, const vt_json *old,
     vitcl_status st = VITCL_OK;
     const char *key = vt_json_key(given), *why;
     const rule r = rule_of(key, &why);
-    const char *unset = strcmp(key, "slices") == 0 ? "1" : "unset";
     char *before = NULL, *after = NULL;
 
     *changes = false;
     if (r == IGNORE)
         return VITCL_OK;
-    VT_TRY(to_text(&before, vt_json_get(old, key), unset));
-    VT_TRY(to_text(&after, given, unset));
+    VT_TRY(to_text(&before, vt_json_get(old, key), unset(key)));
+    VT_TRY(to_text(&after, given, unset(key)));
     if (strcmp(before, after) == 0)
         goto done;
     if (r == KEEP) {

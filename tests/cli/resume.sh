@@ -46,6 +46,9 @@ err_not 'no longer'
 err_has 'done: 12 steps'
 same_files first parts
 
+run 0 train --resume -o first --objective classes # as it began
+err_has 'already finished: 12 steps'
+
 # ---- what may change, and what may not; a refusal changes nothing
 run 0 train --resume -o first --epochs 5 --micro 5 --augment none
 err_has 'augment "light" -> "none", epochs 4 -> 5, micro 10 -> 5'
@@ -59,6 +62,7 @@ refused 'hold_out 10, which cannot become 5: held-out pictures would be trained 
 refused 'random_state unset, which cannot become 3: the order of the pictures' --random-state 3
 refused 'preset unset, which cannot become "vit-ti/16": this is another model' --preset vit-ti/16
 refused 'height unset, which cannot become 16: the model.s positions have' --size 16
+refused 'objective "classes", which cannot become "masked-patch"' --objective masked-patch
 refused 'freeze unset, .*: the optimiser has no state' --freeze 'patch_embed.*'
 refused 'precision unset, which cannot become "bf16": its steps' --precision bf16
 echo '{"optimizer": "sgd"}' >sgd.json
