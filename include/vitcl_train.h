@@ -227,9 +227,10 @@ typedef struct {
      * schedule ("cosine", "linear", "constant"), warmup_steps, min_lr; and
      * overrides of `augment`: color_jitter, aa (number of RandAugment
      * operations), magnitude (theirs, 0 to 1), reprob (random erasing), mixup
-     * and cutmix (alphas), mixup_prob (share of batches to mix). Defaults: from
-     * scratch AdamW with decay 0.05, fine-tuning SGD with momentum 0.9 (the
-     * paper's settings); both cosine, clipped at 1. */
+     * and cutmix (alphas), mixup_prob (share of batches to mix); the last three
+     * are refused with masked patches. Defaults: from scratch AdamW with decay
+     * 0.05, fine-tuning SGD with momentum 0.9 (the paper's settings); both
+     * cosine, clipped at 1. */
     const char *settings;
     const char *const *freeze; /* NULL-ended patterns of parameters not to
                                   train; each must match one */

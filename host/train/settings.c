@@ -296,6 +296,8 @@ static vitcl_status check_used(const vt_settings *s, const char *path)
     VT_TRY(vt_optimizer_config_used(&optimizer, file, path));
     (void)vt_augment_named(&augment, s->augment, 1, 1); /* checked before */
     VT_TRY(vt_augment_change(&augment, file, path));
+    if (s->masked)
+        VT_TRY(vt_settings_check_masked(file, path));
     if (augment.mixup == 0 && augment.cutmix == 0 &&
         vt_json_get(file, "mixup_prob"))
         st = vt_fail(VITCL_ECORRUPT,

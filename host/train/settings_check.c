@@ -128,3 +128,19 @@ vitcl_status vt_settings_check_names(const vitcl_train_options *o,
 done:
     return st;
 }
+
+vitcl_status vt_settings_check_masked(const vt_json *file, const char *path)
+{
+    static const char *const keys[] = {"mixup", "cutmix", "mixup_prob"};
+
+    for (size_t i = 0; i < VT_COUNT(keys); i++) {
+        double v = 0;
+
+        if (vt_json_number(&v, vt_json_get(file, keys[i])) && v > 0)
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: \"%s\" needs the objective classes: masked "
+                           "pictures are not mixed",
+                           path, keys[i]);
+    }
+    return VITCL_OK;
+}

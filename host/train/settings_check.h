@@ -3,6 +3,7 @@
  */
 #ifndef VT_TRAIN_SETTINGS_CHECK_H
 #define VT_TRAIN_SETTINGS_CHECK_H
+#include "base/json.h"
 #include "base/status.h"
 #include "data/dataset.h"
 
@@ -17,5 +18,7 @@ vitcl_status vt_settings_check(const vitcl_train_options *o);
  * classes of d, which may be NULL. */
 vitcl_status vt_settings_check_names(const vitcl_train_options *o,
                                      const vt_dataset *d);
+/* Refuses settings of a file that have no effect on masked patches. */
+vitcl_status vt_settings_check_masked(const vt_json *file, const char *path);
 
 #endif

@@ -61,6 +61,13 @@ done <<'T'
 {"eps": {}}|"eps" must be a number|both
 {"weight_decy": 0.1}|unknown setting "weight_decy"|both
 T
+for key in mixup cutmix mixup_prob; do
+    echo "{\"$key\": 0.5}" >s.json
+    run 1 train "${given[@]}" --augment full --objective masked-patch -o made --settings s.json
+    says "s.json: \"$key\" needs the objective classes: masked pictures are not mixed$"
+done
+echo '{"mixup": 0, "cutmix": 0}' >s.json
+run 0 train "${given[@]}" --objective masked-patch -o unmixed --settings s.json
 echo '[]' >s.json
 run 1 train "${given[@]}" -o made --settings s.json
 says 's.json: the settings must be a JSON object'
