@@ -67,10 +67,13 @@ static void read(vt_experiment *e)
         return;
     }
     vt_study_say(
-        e, rises == n - 1 && vt_study_above(&few[n - 1], &few[0])
+        e, rises < n - 1
+               ? "Not reproduced at this size: accuracy does not rise with "
+                 "every number of shots"
+           : vt_study_above(&few[n - 1], &few[0])
                ? "Reproduced: accuracy rises with every number of shots"
-               : "Not reproduced at this size: accuracy does not rise with "
-                 "every number of shots");
+               : "Not decided: accuracy rises with every number of shots, but "
+                 "not by more than chance");
     vt_study_say(e, ", from %.1f %% with 1 to %.1f %% with %u. ",
                  100 * few[0].mean, 100 * few[n - 1].mean, shots[n - 1]);
     vt_study_say(
@@ -78,7 +81,9 @@ static void read(vt_experiment *e)
         100 * trained.mean,
         vt_study_above(&trained, &few[n - 1])
             ? "more than its features give with so few"
-            : "not more than its features give with so few");
+        : vt_study_above(&few[n - 1], &trained)
+            ? "less than its features give with so few"
+            : "within chance of what its features give with so few");
 }
 
 const vt_study vt_study_few_shot = {
