@@ -126,7 +126,9 @@ static void open_tokenizer(vitcl_text *t, const char *path, bool lower)
         : slash ? vt_format(&folder, "%.*s", (int)(slash + 1 - path), path)
                 : vt_strdup(&folder, ".");
     if (t->tokenizer_status == VITCL_OK)
-        t->tokenizer_status = vt_tokenizer_open(&t->tokenizer, folder, lower);
+        t->tokenizer_status = vt_tokenizer_open(
+            &t->tokenizer, folder,
+            strcmp(vt_model_type(t->model), "open_clip") == 0, lower);
     free(folder);
     if (t->tokenizer_status != VITCL_OK)
         snprintf(t->tokenizer_message, sizeof t->tokenizer_message, "%s",

@@ -5,9 +5,9 @@
 #include "text/text.h"
 
 vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
-                               bool lower)
+                               bool open_clip, bool lower)
 {
-    (void)out, (void)lower;
+    (void)out, (void)open_clip, (void)lower;
     return vt_fail(VITCL_EUNSUPPORTED,
                    "%s: vitcl was built without utf8proc, which tokenizers "
                    "need",

@@ -259,13 +259,14 @@ done:
     return st;
 }
 
-vitcl_status vt_token_settings_read(vt_tokenizer *t, const char *folder)
+vitcl_status vt_token_settings_read(vt_tokenizer *t, const char *folder,
+                                    bool open_clip)
 {
     vitcl_status st = VITCL_OK;
-    bool open_clip = false;
 
     VT_TRY(read_tokenizer_config(t, folder));
-    VT_TRY(read_open_clip(t, &open_clip, folder));
+    if (open_clip)
+        VT_TRY(read_open_clip(t, &open_clip, folder));
     if (!open_clip) {
         t->context = t->settings.context;
         VT_TRY(read_config(t, folder));

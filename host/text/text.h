@@ -14,10 +14,11 @@
 
 typedef struct vt_tokenizer vt_tokenizer;
 
-/* folder: a checkpoint's, with the tokenizer's files that it ships. lower: make
+/* folder: a checkpoint's, with the tokenizer's files that it ships. open_clip:
+ * open_clip_config.json counts if there is one; else it does not. lower: make
  * texts lower case first, whatever the files say. */
 vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
-                               bool lower);
+                               bool open_clip, bool lower);
 /* ids[context]: the tokens of a UTF-8 text with the special tokens that the
  * model's library adds, cut to context and padded as that library does. *count:
  * tokens before the padding. VITCL_ECORRUPT: the text is not UTF-8. Several

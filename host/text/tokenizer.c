@@ -205,7 +205,7 @@ static void identify(vt_tokenizer *t)
 }
 
 vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
-                               bool lower)
+                               bool open_clip, bool lower)
 {
     vt_tokenizer *t = NULL;
     vitcl_status st = VITCL_OK;
@@ -214,7 +214,7 @@ vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
     vt_sha256_begin(&t->hash);
     vt_sha256_add(&t->hash, VERSION, sizeof VERSION);
     t->lower = lower;
-    VT_TRY(vt_token_settings_read(t, folder));
+    VT_TRY(vt_token_settings_read(t, folder, open_clip));
     VT_TRY(read_vocabulary(t, folder));
     if (t->named)
         VT_TRY(add_named(t, folder));

@@ -105,7 +105,8 @@ vitcl_status vt_steps_read(vt_tokenizer *t, const vt_json *root,
 vitcl_status vt_steps_clip(vt_tokenizer *t);
 
 /* settings.c */
-vitcl_status vt_token_settings_read(vt_tokenizer *t, const char *folder);
+vitcl_status vt_token_settings_read(vt_tokenizer *t, const char *folder,
+                                    bool open_clip);
 void vt_token_settings_free(vt_token_settings *s);
 
 #endif

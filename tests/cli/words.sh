@@ -8,6 +8,11 @@ unset VITCL_MODEL
 export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
 words=$VT_DATA/words
 cp -r "$words"/{clip,siglip} .
+# A folder of both libraries: Hugging Face's config and tokenizer count.
+for model in clip siglip; do
+    echo '{"model_cfg":{"text_cfg":{"tokenizer_kwargs":{"clean":"canonicalize"}}}}' \
+        >$model/open_clip_config.json
+done
 mkdir p
 cp "$words"/[0-3].png p/
 python3 - "$words" <<'P'

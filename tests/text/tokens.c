@@ -28,7 +28,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: tokens FOLDER CONTEXT [lower]\n");
         return 2;
     }
-    if (vt_tokenizer_open(&t, argv[1], argc > 3) != VITCL_OK) {
+    if (vt_tokenizer_open(&t, argv[1], true, argc > 3) != VITCL_OK) {
         fprintf(stderr, "tokens: %s\n", vitcl_last_error());
         return 1;
     }

@@ -58,7 +58,7 @@ static void start(void)
     uint32_t count;
     vt_tokenizer *t = NULL;
 
-    cr_assert_eq(vt_tokenizer_open(&t, folder, false), VITCL_OK, "%s",
+    cr_assert_eq(vt_tokenizer_open(&t, folder, true, false), VITCL_OK, "%s",
                  vt_message());
     cr_expect_eq(vt_tokenizer_vocabulary(t), t->scores ? 4 : 8);
     cr_assert_eq(vt_tokenizer_encode(ids, &count, t, 8, "abcba", 5), VITCL_OK);

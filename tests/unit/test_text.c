@@ -21,8 +21,8 @@ static vt_tokenizer *open_data(const char *name, bool lower)
     vt_tokenizer *t = NULL;
 
     snprintf(folder, sizeof folder, "%s/text/%s", VT_DATA, name);
-    cr_assert_eq(vt_tokenizer_open(&t, folder, lower), VITCL_OK, "%s: %s", name,
-                 vt_message());
+    cr_assert_eq(vt_tokenizer_open(&t, folder, true, lower), VITCL_OK, "%s: %s",
+                 name, vt_message());
     return t;
 }
 
@@ -185,7 +185,7 @@ static vitcl_status open_text(const char *name, const char *text,
     vt_test_text(folder, name, text);
     if (more)
         vt_test_text(folder, "tokenizer_config.json", more);
-    st = vt_tokenizer_open(&t, folder, false);
+    st = vt_tokenizer_open(&t, folder, true, false);
     vt_tokenizer_free(t);
     vt_test_remove(folder);
     return st;
@@ -267,7 +267,7 @@ Test(text, cut_off)
         cr_assert((f = fopen(path, "wb")));
         fwrite(bytes, 1, n, f);
         cr_assert_eq(fclose(f), 0);
-        cr_expect_eq(vt_tokenizer_open(&t, folder, false),
+        cr_expect_eq(vt_tokenizer_open(&t, folder, true, false),
                      n == SIZE ? VITCL_OK : VITCL_ECORRUPT, "%zu: %s", n,
                      vt_message());
         vt_tokenizer_free(t);
