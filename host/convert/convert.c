@@ -1,9 +1,10 @@
 /*
  * convert.c - write a checkpoint as a folder in the form of timm or HF.
  *
- * A checkpoint that is already in that form keeps its names and its configs,
- * byte for byte; only the type of its floats may change. Any other is opened as
- * a model, so that the result is what this library would run.
+ * A checkpoint that is already in that form keeps its configs, byte for byte,
+ * and its names, without those of wrappers; only the type of its floats may
+ * change. Any other is opened as a model, so that the result is what this
+ * library would run.
  */
 #include "convert/convert.h"
 
@@ -246,8 +247,8 @@ static vitcl_status keep_names(job *j, bool timm, const char *file)
     vitcl_status st;
     static const char *const metadata[] = {"format", "pt", NULL};
 
-    VT_TRY(vt_tensors_export(file, vt_weights_raw(j->weights), j->dtype,
-                             timm ? NULL : metadata));
+    VT_TRY(vt_tensors_export(file, vt_weights_raw(j->weights), j->weights,
+                             j->dtype, timm ? NULL : metadata));
     for (size_t i = 1; i < j->count; i++)
         VT_TRY(copy_config(j, names[i]));
 done:

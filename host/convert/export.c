@@ -454,18 +454,24 @@ done:
 }
 
 vitcl_status vt_tensors_export(const char *path, const vt_tensors *t,
-                               vt_file_dtype dtype, const char *const *metadata)
+                               const vt_weights *w, vt_file_dtype dtype,
+                               const char *const *metadata)
 {
     vitcl_status st;
     job j = {.path = path, .count = vt_tensors_count(t)};
     uint64_t most = 0;
+    size_t n = 0;
 
     VT_TRY(VT_NEW(&j.tensors, 2 * j.count));
     for (size_t i = 0; i < j.count; i++) {
         const vt_tensor *from = vt_tensors_at(t, i);
-        vt_tensor *to = &j.tensors[j.count + i];
+        const char *name = w ? vt_weights_raw_name(w, i) : from->name;
+        vt_tensor *to = &j.tensors[j.count + n];
 
-        j.tensors[i] = *to = *from;
+        if (!*name)
+            continue;
+        j.tensors[n++] = *to = *from;
+        to->name = name;
         if (from->dtype == VT_FILE_OTHER)
             VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                            "%s: %.100s: its element type cannot be written",
@@ -479,8 +485,8 @@ vitcl_status vt_tensors_export(const char *path, const vt_tensors *t,
         most = VT_MAX(most, to->count);
     }
     VT_TRY(VT_NEW(&j.line, (size_t)most));
-    VT_TRY(vt_safetensors_fill(path, j.tensors + j.count, j.count, metadata,
-                               false, copy, &j));
+    VT_TRY(vt_safetensors_fill(path, j.tensors + j.count, n, metadata, false,
+                               copy, &j));
 done:
     free(j.tensors);
     free(j.line);

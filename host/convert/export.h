@@ -38,9 +38,10 @@ typedef struct vt_export {
 
 vitcl_status vt_weights_export(const char *path, const vt_weights *w,
                                const vt_export *how);
-/* The same tensors with the same names; only the type of floats changes. */
+/* The same tensors; only the type of floats changes. w: made of t, gives the
+ * names, without those of wrappers; NULL: the names stay. */
 vitcl_status vt_tensors_export(const char *path, const vt_tensors *t,
-                               vt_file_dtype dtype,
+                               const vt_weights *w, vt_file_dtype dtype,
                                const char *const *metadata);
 
 /* Does the weight exist, and are its first n elements zeros? */

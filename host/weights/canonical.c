@@ -30,7 +30,8 @@ typedef struct entry {
 
 struct vt_weights {
     vt_tensors *raw;
-    char **names; /* of raw tensors, without what wrappers add */
+    char **names; /* of raw tensors, without what wrappers add; "": it is
+                   * beside the model */
     const vt_dialect *dialect;
     const char *prefix;
     const char *head; /* a name, of which so many bytes precede the prefix */
@@ -167,6 +168,8 @@ static vitcl_status map_tensor(vt_weights *w, size_t index)
         VT_TRY(apply_rows(w, &v, whole, name, &known));
     if (!known && name)
         VT_TRY(add_piece(w, &v, name, NULL, NULL));
+    if (!known && !inside)
+        w->names[index][0] = 0;
 done:
     return st;
 }
@@ -381,6 +384,13 @@ const char *vt_weights_dialect(const vt_weights *w)
 const vt_tensors *vt_weights_raw(const vt_weights *w)
 {
     return w->raw;
+}
+
+const char *vt_weights_raw_name(const vt_weights *w, size_t index)
+{
+    const char *name = w->names[index];
+
+    return name + (strncmp(name, w->head, w->outer) == 0 ? w->outer : 0);
 }
 
 static const entry *entry_of(const vt_weight *t)

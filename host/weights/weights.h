@@ -94,6 +94,9 @@ size_t vt_weights_count(const vt_weights *w);
 const vt_weight *vt_weights_at(const vt_weights *w, size_t index);
 const char *vt_weights_dialect(const vt_weights *w); /* "timm", "hf", "npz" */
 const vt_tensors *vt_weights_raw(const vt_weights *w);
+/* A raw tensor's name without those of wrappers and of modules that hold the
+ * model; "": it is beside the model. */
+const char *vt_weights_raw_name(const vt_weights *w, size_t index);
 /* The type in the file (of its first part). */
 vt_file_dtype vt_weight_dtype(const vt_weights *w, const vt_weight *t);
 /* out: `count` elements, canonical layout. */

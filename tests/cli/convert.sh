@@ -78,3 +78,24 @@ P
 run 0 info -m yolos
 run 1 convert -m yolos -o trunk --to timm
 says 'timm has no model with detection tokens'
+
+# What a training wrapped gets the names that the library knows; what lies beside
+# the model is left out.
+python3 - "$VT_DATA" <<'P'
+import os, shutil, sys
+from tensors import parts, save
+
+for name, prefix in ("models/timm_vit", "model.net._orig_mod."), ("text/hf_words", "module."):
+    folder = os.path.basename(name)
+    shutil.copytree(f"{sys.argv[1]}/{name}", folder, copy_function=shutil.copyfile)
+    weights = {prefix + name: part for name, part in parts(folder + "/model.safetensors").items()}
+    if "net" in prefix:
+        weights["metric.total"] = "F32", [1], [5]
+    save(folder + "/model.safetensors", weights)
+P
+for name in models/timm_vit text/hf_words; do
+    to=${name#*/}
+    run 0 convert -m "$VT_DATA/$name" -o plain --to "${to%_*}"
+    run 0 convert -m "$to" -o bare --to "${to%_*}"
+    cmp plain/model.safetensors bare/model.safetensors || fail "$name: names of a wrapper"
+done

@@ -200,7 +200,7 @@ Test(safetensors, truncated_in_use)
         cr_expect(strstr(vt_message(), path) &&
                       strstr(vt_message(), "truncated"),
                   "%s", vt_message());
-        cr_expect_neq(vt_tensors_export(vt_test_path(folder, "x"), t,
+        cr_expect_neq(vt_tensors_export(vt_test_path(folder, "x"), t, NULL,
                                         VT_FILE_OTHER, NULL),
                       VITCL_OK);
         vt_tensors_free(t);
