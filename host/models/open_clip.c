@@ -339,12 +339,17 @@ static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
     return bad ? vt_bad_number(path, bad) : VITCL_OK;
 }
 
-static void print_numbers(FILE *f, const char *key, const vt_json *v)
+/* usual: where it is missing or null */
+static void print_numbers(FILE *f, const char *key, const vt_json *p,
+                          const char *usual)
 {
-    if (!v || vt_json_is_null(v))
-        return;
+    const vt_json *v = vt_json_get(p, key);
+
     fprintf(f, ",\"%s\":", key);
-    vt_json_print(f, v);
+    if (!v || vt_json_is_null(v))
+        fprintf(f, "%s", usual);
+    else
+        vt_json_print(f, v);
 }
 
 /* open_clip's image_transform(): "shortest" cuts the middle, "squash" changes
@@ -379,14 +384,8 @@ static void print_pixels(FILE *f, const vt_json *p, const picture *x)
             "\"interpolation\":\"%s\"",
             x->height, x->width,
             strcmp(x->mode, "squash") == 0 ? "squash" : "center", x->filter);
-    if (vt_json_get(p, "mean"))
-        print_numbers(f, "mean", vt_json_get(p, "mean"));
-    else
-        fprintf(f, ",\"mean\":[0.48145466,0.4578275,0.40821073]");
-    if (vt_json_get(p, "std"))
-        print_numbers(f, "std", vt_json_get(p, "std"));
-    else
-        fprintf(f, ",\"std\":[0.26862954,0.26130258,0.27577711]");
+    print_numbers(f, "mean", p, "[0.48145466,0.4578275,0.40821073]");
+    print_numbers(f, "std", p, "[0.26862954,0.26130258,0.27577711]");
     fprintf(f, "}}");
 }
 

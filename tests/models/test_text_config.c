@@ -210,6 +210,28 @@ Test(text_config, pictures_of_open_clip)
         check(&all[i], "open_clip_config.json", false);
 }
 
+/* null is the default, which is OpenAI's. */
+Test(text_config, null_pixels_of_open_clip)
+{
+    static const char *const from[] = {"\"mean\": [", "\"std\": ["};
+    static const char *const to[] = {"\"mean\": null, \"x\": [",
+                                     "\"std\": null, \"x\": ["};
+
+    for (int i = 0; i < 2; i++) {
+        const char *folder =
+            changed("oc_clip", "open_clip_config.json", from[i], to[i]);
+        vt_preprocess how;
+        vt_model *m = NULL;
+
+        cr_assert_eq(vt_model_open(&m, folder), VITCL_OK, "%s", vt_message());
+        cr_assert_eq(vt_model_preprocess(&how, m, 24, 24), VITCL_OK);
+        cr_expect_float_eq(how.mean[0], i == 0 ? 0.48145466f : 0.5f, 1e-6f);
+        cr_expect_float_eq(how.std[0], i == 1 ? 0.26862954f : 0.25f, 1e-6f);
+        vt_model_close(m);
+        vt_test_remove(folder);
+    }
+}
+
 /* The file that is there is named. */
 Test(text_config, pixels_of_open_clip)
 {
