@@ -138,6 +138,16 @@ static const char *size_text(char out[SIZE_ROOM], uint64_t bytes)
     return out;
 }
 
+/* The cause, without the advice at its end, which is about a later run. */
+static void say_again(void)
+{
+    const char *why = vitcl_last_error(), *end = why + strlen(why);
+
+    for (const char *s = why; (s = strstr(s, "; ")); s++)
+        end = s;
+    note("%.*s; trying again", (int)(end - why), why);
+}
+
 static void say_news(void *context, vt_pull_news news, const char *file,
                      uint64_t bytes)
 {
@@ -161,7 +171,7 @@ static void say_news(void *context, vt_pull_news news, const char *file,
              file);
         break;
     case VT_PULL_AGAIN:
-        note("%s: the connection was lost after %s; trying again", file, size);
+        say_again();
         break;
     }
 }

@@ -28,8 +28,7 @@ typedef enum {
     VT_PULL_PRESENT, /* it was there before */
     VT_PULL_DAMAGED, /* it was there, with other contents: it comes again */
     VT_PULL_WAITING, /* another program is downloading it */
-    VT_PULL_AGAIN /* the connection failed: vt_message() says how; it is tried
-                   * again */
+    VT_PULL_AGAIN    /* vt_message() says what failed; it is tried again */
 } vt_pull_news;
 
 /* Names have been checked: they become parts of paths and of URLs. */

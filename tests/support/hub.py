@@ -10,6 +10,7 @@ FOLDER/log, one a line: method, server, path, and the headers that matter.
 FOLDER/faults says what goes wrong: lines of a fault, a file's name, and a
 number. Each line is read again for each request:
     cut FILE N      the connection ends after N bytes, once for each line
+    busy FILE N     an answer of status N in place of the contents, once for each line
     late FILE N     each 64 KiB take N milliseconds
     wrong FILE 0    another byte than announced, at each request
     short FILE N    N bytes, as if they were all
@@ -189,6 +190,9 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
     def send(self, data, wrong, file, head):
         status, begin = 200, 0
+        if "busy" in wrong and self.command == "GET":
+            use_up(file, "busy")
+            return self.error(int(wrong["busy"]), "")
         if "wrong" in wrong and self.command == "GET":
             data = data[:50] + bytes([data[50] ^ 1]) + data[51:]
         if self.command == "GET":
