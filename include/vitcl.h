@@ -612,11 +612,13 @@ void vitcl_loader_free(vitcl_loader *loader);
 
 /* Writes the checkpoint at `path` to a folder with the names and configs of
  * `to`: "timm" or "hf". dtype: "f32", "f16", "bf16", or NULL for the stored
- * one. The same checkpoint always gives the same bytes. Only "hf" of a
- * model that has that form keeps a text tower, with its tokenizer's files. Such
- * files of an earlier model in the folder are then removed, and in all cases
- * its preprocessor_config.json and processor_config.json. VITCL_EUNSUPPORTED:
- * the other library cannot express the model; nothing is written. */
+ * one, which is f32 in place of 64 bits. The same checkpoint always gives the
+ * same bytes. Only "hf" of a model that has that form keeps a text tower, with
+ * its tokenizer's files. Such files of an earlier model in the folder are then
+ * removed, and in all cases its preprocessor_config.json and
+ * processor_config.json. VITCL_EUNSUPPORTED: the other library cannot express
+ * the model, or a finite number is too large for its new type; nothing is
+ * written. */
 VITCL_STATUS vitcl_convert(const char *folder, const char *path, const char *to,
                            const char *dtype);
 
@@ -633,7 +635,7 @@ VITCL_STATUS vitcl_tensors_open(vitcl_tensors **out, const char *path);
 VITCL_STATUS vitcl_tensors_shape(vitcl_shape *out, const vitcl_tensors *t,
                                  const char *name);
 /* Reads a tensor of any float type as f32; `count` must be its number of
- * elements. */
+ * elements. VITCL_EUNSUPPORTED: a finite number is too large for f32. */
 VITCL_STATUS vitcl_tensors_read(float *out, const vitcl_tensors *t,
                                 const char *name, uint64_t count);
 void vitcl_tensors_free(vitcl_tensors *t);

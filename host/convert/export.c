@@ -353,18 +353,18 @@ done:
 
 static vitcl_status put(uint8_t *out, const float *in, const vt_tensor *t)
 {
+    const bool half = t->dtype == VT_FILE_F16;
+
     for (uint64_t i = 0; i < t->count; i++) {
         if (t->dtype == VT_FILE_F32) {
             memcpy(out + 4 * i, &in[i], 4);
             continue;
         }
-        uint16_t h = t->dtype == VT_FILE_F16 ? vt_f32_to_f16(in[i])
-                                             : vt_f32_to_bf16(in[i]);
-        if (isfinite(in[i]) && (h & 0x7fff) == 0x7c00 &&
-            t->dtype == VT_FILE_F16)
-            return vt_fail(VITCL_EUNSUPPORTED,
-                           "%s: %g is too large for f16: use bf16", t->name,
-                           (double)in[i]);
+        uint16_t h = half ? vt_f32_to_f16(in[i]) : vt_f32_to_bf16(in[i]);
+        if (isfinite(in[i]) && (h & 0x7fff) == (half ? 0x7c00 : 0x7f80))
+            return vt_fail(VITCL_EUNSUPPORTED, "%s: %g is too large for %s",
+                           t->name, (double)in[i],
+                           half ? "f16: use bf16" : "bf16: use f32");
         memcpy(out + 2 * i, &h, 2);
     }
     return VITCL_OK;

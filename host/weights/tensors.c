@@ -10,6 +10,7 @@
 #include "weights/reader.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -250,6 +251,21 @@ static void convert(float *out, const uint8_t *from, size_t n, vt_file_dtype t)
     }
 }
 
+/* Finite numbers must not have become infinite. */
+static vitcl_status check_doubles(const float *out, const uint8_t *from,
+                                  size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        double v;
+
+        memcpy(&v, from + i * sizeof v, sizeof v);
+        if (isinf(out[i]) && !isinf(v))
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%.100s: %g is too large for f32", name, v);
+    }
+    return VITCL_OK;
+}
+
 vitcl_status vt_tensor_f32(float *out, const vt_tensor *t)
 {
     vitcl_status st = VITCL_OK;
@@ -266,6 +282,8 @@ vitcl_status vt_tensor_f32(float *out, const vt_tensor *t)
         n = VT_MIN(sizeof piece / each, (size_t)t->count - at);
         VT_TRY(vt_tensor_bytes(piece, t, at * each, n * each));
         convert(out + at, piece, n, t->dtype);
+        if (t->dtype == VT_FILE_F64)
+            VT_TRY(check_doubles(out + at, piece, n, t->name));
     }
 done:
     return st;

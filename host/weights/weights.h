@@ -61,7 +61,8 @@ const vt_tensor *vt_tensors_at(const vt_tensors *t, size_t index);
 const vt_tensor *vt_tensors_get(const vt_tensors *t, const char *name);
 const char *vt_tensors_format(const vt_tensors *t); /* "safetensors", "npz" */
 const char *vt_tensors_path(const vt_tensors *t);
-/* Elements as f32, whether stored as f32, f16, bf16, f64, i64, i32 or u8. */
+/* Elements as f32, whether stored as f32, f16, bf16, f64, i64, i32 or u8.
+ * VITCL_EUNSUPPORTED: a finite f64 is too large for f32. */
 vitcl_status vt_tensor_f32(float *out, const vt_tensor *t);
 /* Reads n bytes of it, starting at byte `first`. A file that was truncated
  * meanwhile is an error. */

@@ -28,6 +28,30 @@ run 0 convert -m "$VT_DATA/models/timm_dinov2_swiglu_reg" -o hf --to hf
 grep -q '"mlp_ratio": 2,' hf/config.json || fail "mlp_ratio: $(grep mlp hf/config.json)"
 grep -aq '"dinov2_with_registers.embeddings.mask_token"' hf/model.safetensors || fail 'no mask token'
 
+# A finite number must not become infinite.
+large() { # TYPE NUMBER RE ARGS…
+    python3 - "$VT_DATA/models/timm_vit" "$1" "$2" <<'P'
+import os, shutil, sys
+from tensors import parts, save
+
+folder, dtype, number = sys.argv[1:]
+weights = parts(folder + "/model.safetensors")
+shape = weights["head.bias"][1]
+weights["head.bias"] = dtype, shape, [float(number)] + [0.0] * (shape[0] - 1)
+os.makedirs("large", exist_ok=True)
+save("large/model.safetensors", weights)
+shutil.copyfile(folder + "/config.json", "large/config.json")
+P
+    run 1 convert -m large -o never "${@:4}"
+    says "head.bias: $3\$"
+    [ ! -e never ] || fail 'a folder is left behind'
+}
+large F32 1e5 '100000 is too large for f16: use bf16' --dtype f16
+large F32 3.4e38 '3.4e.38 is too large for bf16: use f32' --dtype bf16
+large F64 -1e300 '-1e.300 is too large for f32'
+large F64 1e300 '1e.300 is too large for f32' --to hf
+large F64 1e300 '1e.300 is too large for f32' --dtype bf16
+
 # These have names that no other class of HF has; only the type changes.
 for name in hf_aimv2 hf_aimv2_native hf_dinov3 hf_dinov3_gated; do
     run 0 convert -m "$VT_DATA/models/$name" -o same --to hf --dtype f16
