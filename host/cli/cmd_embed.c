@@ -180,8 +180,8 @@ static int open_file(work *w, const vitcl_model *model)
                     w->o->output);
     if (w->o->update)
         tell(w);
-    if (w->kept.folder[0])
-        memcpy(about.folder, w->kept.folder, sizeof about.folder);
+    if (w->kept.lost || w->kept.places.base[0])
+        memcpy(about.folder, vt_index_about(old)->folder, sizeof about.folder);
     if (model) /* no session: all rows are the earlier ones */
         w->e.shape = vt_index_shape(old);
     catch_stop(); /* from here on a stop must remove the file */

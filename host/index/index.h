@@ -133,6 +133,7 @@ typedef struct vt_places {
     const vt_index *x;
     char base[VT_INDEX_PATH]; /* relative paths start here; "": from the
                                * current folder */
+    bool known;               /* the index says where, and that exists */
     char own[VT_INDEX_PATH];  /* the index's folder */
     bool is_own;              /* the two are the same */
     char path[VT_PLACE];

@@ -32,7 +32,8 @@ void vt_places_open(vt_places *p, const vt_index *x)
 
     p->x = x;
     p->base[0] = p->own[0] = '\0';
-    if (base[0] && vt_path_is_folder(base) && !vt_same_folder(base, "."))
+    p->known = base[0] && vt_path_is_folder(base);
+    if (p->known && !vt_same_folder(base, "."))
         snprintf(p->base, sizeof p->base, "%s", base);
     if (n < sizeof p->own)
         snprintf(p->own, sizeof p->own, "%.*s", (int)n, file);

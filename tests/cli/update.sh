@@ -149,6 +149,27 @@ err_has ' 0 of 1 pictures are new or have changed; other rows: 12 kept$'
 cd "$here" || exit
 mv moved/in/[abc] .
 
+# ---- rows whose folder the index cannot say, or that is away: they may be elsewhere
+for folder in $'caf\xe9' former; do
+    mkdir $folder
+    cp -p b/1.ppm $folder/p.ppm
+    cd $folder || exit
+    run 0 embed $small -o ../n.safetensors p.ppm
+    cd "$here" || exit
+    mv $folder away
+    for other in c b; do
+        run 0 embed --update -o n.safetensors $other
+        err_has '; other rows: [12] kept$'
+    done
+    is n.safetensors p.ppm "$here/c/new.ppm" "$here/b/"{0..2}.ppm
+    mv away $folder
+    cd $folder || exit
+    run 0 embed --update -o ../n.safetensors p.ppm ../b ../c
+    err_has ' 0 of 5 '
+    cd "$here" || exit
+done
+rm -r c/../former
+
 # ---- archives: rows stay while the archive is there
 if [ -x "$(dirname "$VITCL")/vitcl-unpack" ]; then
     echo broken >b/broken.ppm

@@ -31,16 +31,6 @@ bool updating_in_archive(const char *path)
 
 /* ---- the earlier index ---- */
 
-static void choose_folder(updating *u)
-{
-    const char *folder = vt_index_about(u->old)->folder;
-    struct stat st;
-
-    if (folder[0] && !vt_same_folder(folder, ".") && stat(folder, &st) == 0 &&
-        S_ISDIR(st.st_mode))
-        snprintf(u->folder, sizeof u->folder, "%s", folder);
-}
-
 /* Two runs at once would lose the rows of one. */
 static int hold(updating *u, const char *index)
 {
@@ -68,7 +58,7 @@ int updating_open(updating *u, const char *index)
             vt_index_sort(u->old) != VITCL_OK)
             return failed();
         width = vt_index_width(u->old);
-        choose_folder(u);
+        vt_places_open(&u->places, u->old);
     }
     u->row = malloc(width * sizeof *u->row);
     u->narrow = malloc(width * sizeof *u->narrow);
@@ -92,14 +82,18 @@ static const char *absolute(char out[VT_PLACE], const char *path)
 /* The name in the new index of a path from the current folder. */
 static const char *name_from_here(updating *u, const char *path)
 {
-    const size_t n = strlen(u->folder);
-    const char *full;
+    const char *base = u->places.base, *full;
+    const size_t n = strlen(base);
 
     if (!n || path[0] == '/')
         return path;
     full = absolute(u->path, path);
-    return strncmp(full, u->folder, n) == 0 && full[n] == '/' ? full + n + 1
-                                                              : full;
+    return strncmp(full, base, n) == 0 && full[n] == '/' ? full + n + 1 : full;
+}
+
+static bool is_lost(const updating *u, uint64_t row)
+{
+    return !u->places.known && vt_index_path(u->old, row)[0] != '/';
 }
 
 /* ---- the pictures of this run ---- */
@@ -161,6 +155,8 @@ static int add_named(updating *u, const char *path, const char *error)
         return fail("out of memory");
     if (u->old)
         e->row = vt_index_find(u->old, name_from_here(u, path));
+    if (e->row != none(u) && e->stamp.size < 0)
+        u->lost |= e->lost = is_lost(u, e->row);
     e->todo = error || e->row == none(u) ||
               !same_stamp(e->stamp, vt_index_stamp(u->old, e->row));
     return EXIT_OK;
@@ -248,7 +244,6 @@ static int list(updating *u, const words *operands, const picture_options *how)
 
 typedef struct others {
     updating *u;
-    vt_places places;
     updating_entry **file; /* the pictures of this run, sorted by file */
     size_t files;
     bool *named;           /* [rows] */
@@ -319,13 +314,15 @@ static int add_other(others *o, uint64_t row)
     updating_entry *e;
     struct stat st;
     char full[VT_PLACE];
-    bool moved, gone;
-    const char *at = vt_place(&o->places, row, &moved);
+    bool moved, gone, lost;
+    const char *at = vt_place(&u->places, row, &moved);
     const int error = stat(at, &st) == 0 ? 0 : errno;
 
     if (!error && is_renamed(o, row, at, moved, &st))
         return EXIT_OK;
     gone = is_gone(u, row, error, error ? 0 : st.st_mode);
+    lost = (gone || (error && error != ENOTDIR)) && is_lost(u, row);
+    gone = gone && !lost;
     if ((gone || o->prune) && o->whole) {
         *(gone ? &u->gone : &u->drop) += 1;
         return EXIT_OK;
@@ -334,6 +331,7 @@ static int add_other(others *o, uint64_t row)
     if (!(e = add(&o->entry, &o->count, &o->room)))
         return EXIT_FAILED;
     e->row = row;
+    u->lost |= e->lost = lost;
     if (moved && !(e->name = strdup(absolute(full, at))))
         return fail("out of memory");
     return EXIT_OK;
@@ -391,7 +389,6 @@ static int add_others(updating *u, bool prune)
     others o = {.u = u, .prune = prune, .whole = u->named && !u->broken};
     int code = EXIT_OK;
 
-    vt_places_open(&o.places, u->old);
     o.file = calloc(u->count + 1, sizeof *o.file);
     o.named = calloc(none(u) + 1, sizeof *o.named);
     if (!o.file || !o.named)
@@ -433,9 +430,11 @@ int updating_list(updating *u, const words *operands,
 
 static const char *name_of(updating *u, const updating_entry *e)
 {
-    return e->name             ? e->name
-           : e->row != none(u) ? vt_index_path(u->old, e->row)
-                               : name_from_here(u, e->path);
+    const char *name = e->name             ? e->name
+                       : e->row != none(u) ? vt_index_path(u->old, e->row)
+                                           : name_from_here(u, e->path);
+
+    return u->lost && !e->lost ? absolute(u->path, name) : name;
 }
 
 /* Writes a row as it was. */
@@ -464,6 +463,8 @@ int updating_keep(updating *u, vt_vectors *to, const char *path)
         end++;
     if (path && end == u->count) { /* a folder has changed since the list */
         u->name = name_from_here(u, path);
+        if (u->lost)
+            u->name = absolute(u->path, u->name);
         return EXIT_OK;
     }
     for (; u->at < end && code == EXIT_OK; u->at++)

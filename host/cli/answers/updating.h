@@ -3,9 +3,10 @@
  *
  * A row stays as it is while its picture has not changed, or is not named in
  * this run but still there. Where pictures could not be listed, or none were, a
- * disk may be missing: all rows stay. A picture has one row, under the name
- * that it had first. The rows of the new index are in the order of the input;
- * those that are not named keep their places between them.
+ * disk may be missing: all rows stay. So does a row that is not found and whose
+ * folder is not known. A picture has one row, under the name that it had first.
+ * The rows of the new index are in the order of the input; those that are not
+ * named keep their places between them.
  */
 #ifndef VT_CLI_UPDATING_H
 #define VT_CLI_UPDATING_H
@@ -21,6 +22,7 @@ typedef struct updating_entry {
     uint64_t row; /* of the earlier index; its count: none */
     bool todo;    /* to embed; until that is done, the row stays as it is */
     bool again;   /* another entry is the same picture */
+    bool lost;    /* its row has a relative path, and from where is not known */
     vt_stamp stamp;
     dev_t device; /* which file it is */
     ino_t inode;
@@ -39,13 +41,14 @@ typedef struct updating {
     vt_left left;        /* out of folders */
     float *row;
     uint16_t *narrow;
-    char folder[VT_INDEX_PATH]; /* that relative paths of the new index start
-                                 * from; "": the current one */
+    vt_places places; /* relative paths of the new index start from its base */
     char path[VT_PLACE];
     const char *name; /* in the new index, of the answer's picture */
     bool broken;      /* not all pictures could be listed */
     bool cut;         /* because the list on standard input was cut */
     bool spared;      /* rows stay that would not if all were listed */
+    bool lost;        /* an entry is; so the new index says no more than the old
+                       * one, and the paths of the others are absolute */
 } updating;
 
 /* Reads the earlier index; there need be none. */
