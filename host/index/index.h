@@ -142,6 +142,10 @@ void vt_places_open(vt_places *p, const vt_index *x);
 /* The path of a row's picture from the current folder, valid until the next
  * call. *moved: it is not where its path says, but beside the index. */
 const char *vt_place(vt_places *p, uint64_t row, bool *moved);
+/* The path from "/" on; itself where the current folder is not known. Where the
+ * file's folder exists, a ".." is resolved: else the path would need the folder
+ * before it. */
+const char *vt_place_absolute(char out[VT_PLACE], const char *path);
 bool vt_same_folder(const char *a, const char *b);
 
 /* ---- searching (nearest.c) ---- */

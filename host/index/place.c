@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -74,4 +75,24 @@ const char *vt_place(vt_places *p, uint64_t row, bool *moved)
     at = join(p->path, p->own, path);
     *moved = is_there(at);
     return *moved ? at : join(p->path, p->base, path);
+}
+
+const char *vt_place_absolute(char out[VT_PLACE], const char *path)
+{
+    const char *rest = strstr(path, "../") ? strrchr(path, '/') + 1 : path;
+    char *folder;
+
+    if (path[0] == '/')
+        return path;
+    snprintf(out, VT_PLACE, "./%.*s", (int)(rest - path), path);
+    folder = realpath(out, NULL);
+    if (!folder) {
+        rest = path;
+        folder = realpath(".", NULL);
+    }
+    if (!folder)
+        return path;
+    snprintf(out, VT_PLACE, "%s%s%s", folder, folder[1] ? "/" : "", rest);
+    free(folder);
+    return out;
 }

@@ -139,6 +139,18 @@ cd "$here" || exit
 is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm c/new.ppm
 run 0 search i.safetensors a/3.ppm -k 1
 out_has '	a/3.ppm$'
+# From a subfolder, whose going must not matter; a link on the way stays one
+mkdir sub
+ln -s ../b sub/link
+run 0 embed $small -o s.safetensors a/0.ppm
+cd sub || exit
+run 0 embed --update -o ../s.safetensors ../b/0.ppm link/1.ppm link/../a/1.ppm
+cd "$here" || exit
+is s.safetensors a/0.ppm b/0.ppm sub/link/1.ppm a/1.ppm
+rm -r sub
+run 0 embed --update -o s.safetensors b/2.ppm
+err_has '; other rows: 3 kept, 1 without a file$'
+
 mkdir -p moved/in
 mv a b c i.safetensors moved/in
 cd moved || exit # the folder of the index has them now

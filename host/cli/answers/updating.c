@@ -67,18 +67,6 @@ int updating_open(updating *u, const char *index)
 
 /* ---- names ---- */
 
-/* From "/" on. */
-static const char *absolute(char out[VT_PLACE], const char *path)
-{
-    size_t n;
-
-    if (path[0] == '/' || !getcwd(out, VT_INDEX_PATH))
-        return path;
-    n = strlen(out);
-    snprintf(out + n, VT_PLACE - n, "%s%s", n > 1 ? "/" : "", path);
-    return out;
-}
-
 /* The name in the new index of a path from the current folder. */
 static const char *name_from_here(updating *u, const char *path)
 {
@@ -87,7 +75,7 @@ static const char *name_from_here(updating *u, const char *path)
 
     if (!n || path[0] == '/')
         return path;
-    full = absolute(u->path, path);
+    full = vt_place_absolute(u->path, path);
     return strncmp(full, base, n) == 0 && full[n] == '/' ? full + n + 1 : full;
 }
 
@@ -332,7 +320,7 @@ static int add_other(others *o, uint64_t row)
         return EXIT_FAILED;
     e->row = row;
     u->lost |= e->lost = lost;
-    if (moved && !(e->name = strdup(absolute(full, at))))
+    if (moved && !(e->name = strdup(vt_place_absolute(full, at))))
         return fail("out of memory");
     return EXIT_OK;
 }
@@ -434,7 +422,7 @@ static const char *name_of(updating *u, const updating_entry *e)
                        : e->row != none(u) ? vt_index_path(u->old, e->row)
                                            : name_from_here(u, e->path);
 
-    return u->lost && !e->lost ? absolute(u->path, name) : name;
+    return u->lost && !e->lost ? vt_place_absolute(u->path, name) : name;
 }
 
 /* Writes a row as it was. */
@@ -464,7 +452,7 @@ int updating_keep(updating *u, vt_vectors *to, const char *path)
     if (path && end == u->count) { /* a folder has changed since the list */
         u->name = name_from_here(u, path);
         if (u->lost)
-            u->name = absolute(u->path, u->name);
+            u->name = vt_place_absolute(u->path, u->name);
         return EXIT_OK;
     }
     for (; u->at < end && code == EXIT_OK; u->at++)
