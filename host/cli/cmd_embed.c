@@ -90,14 +90,24 @@ static void print_json(const work *w, const answer *a)
     printf("%s}\n", vt_row_mark(w->e.shape, w->e.on.used));
 }
 
+static int64_t clock_ns(void)
+{
+    struct timespec t = {0};
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+}
+
 /* Of the file that was decoded; its path may name another by now. One that
- * changed while this ran may have changed after it was read. In an archive, the
- * size alone says that the picture is below a file. */
+ * changed while this ran may have changed after it was read; a later time is
+ * not one of this run. In an archive, the size alone says that the picture is
+ * below a file. */
 static vt_stamp stamp(const work *w, const answer *a)
 {
     vt_stamp s = {.size = a->file_size, .changed = a->file_changed};
+    const int64_t now_or_soon = clock_ns() + 1000000000;
 
-    if (a->error || s.changed >= w->began)
+    if (a->error || (s.changed >= w->began && s.changed <= now_or_soon))
         s = (vt_stamp){.size = -1, .changed = -1};
     else if (w->o->pictures.tar && updating_in_archive(a->path))
         s.size = (int64_t)a->size;
@@ -389,7 +399,6 @@ static int run(void *into, const words *operands)
 {
     embed *o = into;
     work w = {.o = o, .e.on.operands = operands};
-    struct timespec t = {0};
     int code = check(o, operands);
 
     if (code == EXIT_OK && o->text)
@@ -401,8 +410,7 @@ static int run(void *into, const words *operands)
         sharding_close(&w.part);
         return code;
     }
-    clock_gettime(CLOCK_REALTIME, &t);
-    w.began = (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
+    w.began = clock_ns();
     w.e.on = (answering){.common = &o->common,
                          .operands = operands,
                          .pictures = &o->pictures,

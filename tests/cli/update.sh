@@ -87,6 +87,16 @@ is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm
 "$VITCL" embed --update -o i.safetensors - <b/0.ppm >out 2>err && fail "a picture on standard input"
 says 'standard input is a picture, which --update would not find again; '
 
+# ---- a time of change that is to come
+cp b/0.ppm later.ppm
+touch -d '+10 hours' later.ppm
+run 0 embed $small -o l.safetensors later.ppm
+run 0 embed --update -o l.safetensors later.ppm
+err_has ' 0 of 1 '
+rm later.ppm
+run 0 embed --update -o l.safetensors b/0.ppm
+is l.safetensors b/0.ppm
+
 # ---- pruning
 mkdir locked
 chmod 0 locked
