@@ -84,6 +84,14 @@ run 0 embed --update -o i.safetensors b -q
 [ ! -s err ] || fail "-q is not quiet"
 is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm
 
+cp b/0.ppm ./- # a name in a list, not the list
+for new in 1 0; do
+    echo - | "$VITCL" embed $small --update -o dash.safetensors - 2>err || fail "a file named -"
+    is dash.safetensors ./-
+    [ $new = 1 ] || err_has ' 0 of 1 '
+done
+rm ./-
+
 "$VITCL" embed --update -o i.safetensors - <b/0.ppm >out 2>err && fail "a picture on standard input"
 says 'standard input is a picture, which --update would not find again; '
 
