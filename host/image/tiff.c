@@ -2,9 +2,9 @@
  * tiff.c - the first picture of a TIFF through libtiff, with the same bytes as
  * Pillow.
  *
- * Every sample becomes one byte as it is read: colour keeps its high byte, grey
- * of more than 8 bits is clipped at 255, fewer bits are spread. Then all kinds
- * of colour become RGB.
+ * Every sample becomes one byte as it is read: colour and opacity keep their
+ * high byte, grey of more than 8 bits is clipped at 255, fewer bits are spread.
+ * Then all kinds of colour become RGB.
  */
 #include "image/decoders.h"
 
@@ -195,22 +195,29 @@ static uint8_t clip_wide(const tiff_state *s, const uint8_t *row, size_t i)
 }
 
 /* Sample i of a row, as a byte. */
-static uint8_t sample(const tiff_state *s, const uint8_t *row, size_t i)
+static uint8_t sample(const tiff_state *s, const uint8_t *row, size_t i,
+                      size_t channel)
 {
+    const bool opacity = s->alpha && channel == s->alpha;
     const bool palette = s->photometric == PHOTOMETRIC_PALETTE;
     uint8_t v;
     uint16_t half;
+    uint32_t whole;
 
     if (s->bits == 12) {
         const uint8_t *p = row + i / 2 * 3;
         const unsigned wide =
             i % 2 ? (p[1] & 15u) << 8 | p[2] : (unsigned)p[0] << 4 | p[1] >> 4;
 
-        return clipped(wide);
+        return opacity ? (uint8_t)(wide >> 4) : clipped(wide);
     }
-    if (s->photometric >= PHOTOMETRIC_RGB && !palette && s->bits == 16) {
+    if ((s->photometric >= PHOTOMETRIC_RGB || opacity) && s->bits == 16) {
         memcpy(&half, row + 2 * i, 2);
         return (uint8_t)(half >> 8);
+    }
+    if (opacity && s->bits == 32 && s->format == SAMPLEFORMAT_UINT) {
+        memcpy(&whole, row + 4 * i, 4);
+        return (uint8_t)(whole >> 24);
     }
     if (s->bits > 8)
         return clip_wide(s, row, i);
@@ -221,10 +228,12 @@ static uint8_t sample(const tiff_state *s, const uint8_t *row, size_t i)
         const unsigned top = (1u << s->bits) - 1;
 
         v = (uint8_t)((unsigned)row[i * s->bits / 8] >> shift & top);
-        if (!palette)
+        if (!palette || opacity)
             v = (uint8_t)(v * (255 / top));
     }
-    return s->photometric == PHOTOMETRIC_MINISWHITE ? (uint8_t)(255 - v) : v;
+    return s->photometric == PHOTOMETRIC_MINISWHITE && !opacity
+               ? (uint8_t)(255 - v)
+               : v;
 }
 
 /* Takes n pixels of a row: all samples, or those of one plane. */
@@ -235,10 +244,10 @@ static void take(tiff_state *s, uint32_t x, uint32_t y, uint32_t n,
 
     for (size_t i = 0; i < n; i++, to += s->channels)
         if (s->planar == PLANARCONFIG_SEPARATE)
-            to[plane] = sample(s, row, i);
+            to[plane] = sample(s, row, i, plane);
         else
             for (size_t c = 0; c < s->channels; c++)
-                to[c] = sample(s, row, i * s->samples + c);
+                to[c] = sample(s, row, i * s->samples + c, c);
 }
 
 static vitcl_status read_tiles(tiff_state *s, unsigned plane)

@@ -183,6 +183,71 @@ Test(formats, on_white)
                   100);
 }
 
+/* ---- the opacity of a grey TIFF, most of which Pillow does not open ---- */
+
+static size_t big_endian(uint8_t *to, uint32_t v, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = (uint8_t)(v >> 8 * (bytes - 1 - i));
+    return bytes;
+}
+
+static void put_bits(uint8_t *to, size_t at, uint32_t v, unsigned bits)
+{
+    for (unsigned i = 0; i < bits; i++, at++)
+        if (v >> (bits - 1 - i) & 1)
+            to[at / 8] |= (uint8_t)(128 >> at % 8);
+}
+
+Test(formats, opacity_of_grey)
+{
+    enum { PIXELS = 3, DATA = 8 + 2 + 10 * 12 + 4 };
+    static const struct {
+        unsigned photometric, bits;
+        uint32_t black, half, full;
+        uint8_t want;
+    } kinds[] = {{0, 8, 255, 64, 255, 191},      {1, 8, 0, 64, 255, 191},
+                 {0, 4, 15, 4, 15, 187},         {1, 12, 0, 0x400, 0xfff, 191},
+                 {1, 16, 0, 0x4000, 65535, 191}, {0, 16, 0, 0x4000, 65535, 191},
+                 {1, 32, 0, 1u << 30, ~0u, 191}};
+
+    for (size_t k = 0; k < VT_COUNT(kinds); k++) {
+        const unsigned bits = kinds[k].bits;
+        const uint32_t alpha[PIXELS] = {0, kinds[k].half, kinds[k].full};
+        const uint8_t want[PIXELS] = {255, kinds[k].want, 0};
+        const unsigned tags[][2] = {
+            {256, PIXELS}, {257, 1}, {258, bits}, {259, 1},  {262, 0},
+            {273, DATA},   {277, 2}, {278, 1},    {279, 24}, {338, 2}};
+        uint8_t file[DATA + 24] = "MM\0\x2a\0\0\0\x08\0\x0a", *to = file + 10;
+        vt_picture p = {0};
+
+        for (size_t i = 0; i < VT_COUNT(tags); i++) {
+            const unsigned tag = tags[i][0],
+                           v = tag == 262 ? kinds[k].photometric : tags[i][1];
+
+            to += big_endian(to, tag, 2);
+            to += big_endian(to, 3, 2); /* 16 bits */
+            to += big_endian(to, tag == 258 ? 2 : 1, 4);
+            to += big_endian(to, v, 2);
+            to += big_endian(to, tag == 258 ? v : 0, 2);
+        }
+        for (size_t i = 0; i < PIXELS; i++) {
+            put_bits(file + DATA, 2 * i * bits, kinds[k].black, bits);
+            put_bits(file + DATA, (2 * i + 1) * bits, alpha[i], bits);
+        }
+        if (vt_image_decode_on_white(&p, file, sizeof file, "a.tif") !=
+            VITCL_OK) {
+            cr_expect(strstr(vt_message(), "which this build lacks"), "%s",
+                      vt_message());
+            return;
+        }
+        for (size_t i = 0; i < PIXELS; i++)
+            cr_expect_eq(p.rgb[3 * i], want[i], "photometric %u, %u bits: %u",
+                         kinds[k].photometric, bits, p.rgb[3 * i]);
+        vt_picture_free(&p);
+    }
+}
+
 /* Without its last bytes a file is refused, but for what follows a GIF's last
  * row, and never another picture. */
 static void check_cut(const char *name, size_t most, size_t fine)
