@@ -330,16 +330,6 @@ static int end_page(work *w, int code)
     return html_close(page, counts) == EXIT_OK ? code : EXIT_FAILED;
 }
 
-/* Workers would replace the file of another. */
-static int check_shard(const char *file, const picture_options *how)
-{
-    if (file && how->shard && !strstr(file, "{shard}"))
-        return usage("%s: every shard would write this file; put {shard} into "
-                     "the name",
-                     file);
-    return sharding_named(file, how);
-}
-
 static int check(const classify *o, const words *operands)
 {
     if (!operands->count)
@@ -375,9 +365,9 @@ static int check(const classify *o, const words *operands)
                      "out");
     if (o->threshold > 1)
         return usage("--threshold must be at most 1, not %g", o->threshold);
-    if (check_shard(o->logits, &o->pictures) != EXIT_OK)
+    if (sharding_named(o->logits, &o->pictures) != EXIT_OK)
         return EXIT_USAGE;
-    return check_shard(o->html, &o->pictures);
+    return sharding_named(o->html, &o->pictures);
 }
 
 static int open_part(work *w)

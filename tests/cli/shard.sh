@@ -52,6 +52,14 @@ rm -rf q
 mkdir q
 run 2 classify "${c[@]}" pics --shard 1/7 -o 'q/part-{shard}.jsonl' --logits l.npy
 says 'l\.npy: every shard would write this file; put \{shard\} into the name$'
+for command in "classify ${c[*]} pics -o q/all.jsonl" "embed ${c[*]} pics -o q/all.npy" \
+    "eval ${c[*]} --data pics -o q/all.json"; do
+    read -ra words <<<"$command"
+    run 2 "${words[@]}" --shard 1/2
+    says 'q/all\.[a-z]+: every shard would write this file; put \{shard\} into the name$'
+done
+run 0 classify "${c[@]}" pics --shard 1/1 -o q/whole.jsonl
+rm q/whole.jsonl*
 for name in '{Shard}' '{shard}/{shard}'; do
     run 2 classify "${c[@]}" pics --shard 1/7 -o "$name.jsonl"
     says 'jsonl: the place of the shard is written \{shard\}, once$'

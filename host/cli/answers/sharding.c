@@ -98,14 +98,19 @@ static int compare_input(const sharding *s, const words *operands,
 int sharding_named(const char *file, const picture_options *how)
 {
     const char *at = file ? strcasestr(file, "{shard}") : NULL;
+    vt_shard s;
 
     if (at && !how->shard)
         return usage("%s: {shard} needs --shard K/N", file);
-    return at && (strstr(file, "{shard}") != at ||
-                  strcasestr(at + 1, "{shard}"))
-               ? usage("%s: the place of the shard is written {shard}, once",
-                       file)
-               : EXIT_OK;
+    if (at && (strstr(file, "{shard}") != at || strcasestr(at + 1, "{shard}")))
+        return usage("%s: the place of the shard is written {shard}, once",
+                     file);
+    if (file && !at && how->shard &&
+        vt_shard_parse(&s, how->shard) == VITCL_OK && s.n > 1)
+        return usage("%s: every shard would write this file; put {shard} into "
+                     "the name",
+                     file);
+    return EXIT_OK;
 }
 
 int sharding_open(sharding *s, const picture_options *how, const char *output,

@@ -22,7 +22,8 @@ typedef struct row_settings {
 } row_settings;
 
 /* EXIT_USAGE: {shard} is in a file's name (NULL: none), but there are none, or
- * it is there twice or in other letters. */
+ * it is there twice or in other letters; or several workers would replace each
+ * other's file, because it is not there. */
 int sharding_named(const char *file, const picture_options *how);
 /* Parses --shard; finds the output's name, and whether it is finished, which it
  * is for the same pictures only. Without --shard, `path` is a copy of output.
