@@ -12,6 +12,7 @@ OMP_NUM_THREADS=1 units 1
 OMP_NUM_THREADS=1,4 units 1
 VITCL_THREADS=2 OMP_NUM_THREADS=1 units 2
 OMP_NUM_THREADS=1 POCL_MAX_PTHREAD_COUNT=2 POCL_CPU_MAX_CU_COUNT=2 units 2
+VITCL_THREADS='' OMP_NUM_THREADS=1 units 1 # as if it were unset
 [ "$(nproc)" = 1 ] || OMP_NUM_THREADS=many units "$(nproc)"
 taskset -c "$(taskset -cp $$ | grep -oE '[0-9]+$')" "$VITCL" devices >out
 out_has 'type +cpu, 1 compute unit'
@@ -31,7 +32,7 @@ if [ "${#core[@]}" -gt 2 ]; then
     under "${core[0]},${core[1]},${core[2]}" 4 1
 fi
 [ "${#core[@]}" = 1 ] || under "${core[0]},${core[1]}" 2 1 taskset -c "${core[1]}"
-for bad in 0 x 5000 ''; do
+for bad in 0 x 5000; do
     VITCL_THREADS=$bad run 1 devices
     says 'VITCL_THREADS='
 done

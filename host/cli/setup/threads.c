@@ -112,7 +112,8 @@ static long part_of(long own, long here)
 
 int usual_threads(void)
 {
-    const char *const ours = getenv("VITCL_THREADS");
+    const char *const given = getenv("VITCL_THREADS");
+    const char *const ours = given && *given ? given : NULL;
     const char *const text = ours ? ours : getenv("OMP_NUM_THREADS");
     char *end;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
