@@ -48,9 +48,15 @@ VITCL_CACHE=of run 1 plan $small
 says 'VITCL_CACHE is "of"; it can be off$'
 VITCL_TRY_SECONDS=abc run 1 plan $small
 says 'VITCL_TRY_SECONDS=abc: must be a number from 1 to 86400$'
+run 0 plan $small --dump-kernels new//
+diff -r here new >/dev/null || fail "a slash at the end: other files"
 : >file
 run 1 plan $small --dump-kernels file/sub
 says 'file/sub'
+run 1 plan $small --dump-kernels file/
+says 'file/: is not a folder$'
+run 1 plan $small --dump-kernels none/new/
+says 'none/new/: cannot make the folder: No such file'
 # A training's kernels: also those of the gradients and the update.
 cifar 1
 run 0 train --preset vit-ti/16 --size 16 --data data --batch 10 --epochs 1 -o start

@@ -26,39 +26,45 @@ static bool folder_of(char out[PATH_MAX], const char **name, const char *path)
     return true;
 }
 
+/* The path without slashes at its end. */
+static bool trim(char out[PATH_MAX], const char *path)
+{
+    size_t n = strlen(path);
+
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    if (n >= PATH_MAX)
+        return false;
+    memcpy(out, path, n);
+    out[n] = '\0';
+    return true;
+}
+
 /* Do two paths of a folder that does not exist yet name the same? */
 static bool is_same_folder(const char *a, const char *b)
 {
     const char *path[2] = {a, b}, *name[2];
     char copy[2][PATH_MAX], folder[2][PATH_MAX], real[2][PATH_MAX];
 
-    for (int i = 0; i < 2; i++) {
-        size_t n = strlen(path[i]);
-
-        while (n > 1 && path[i][n - 1] == '/')
-            n--;
-        if (n >= PATH_MAX)
-            return false;
-        memcpy(copy[i], path[i], n);
-        copy[i][n] = '\0';
-        if (!folder_of(folder[i], &name[i], copy[i]) ||
+    for (int i = 0; i < 2; i++)
+        if (!trim(copy[i], path[i]) ||
+            !folder_of(folder[i], &name[i], copy[i]) ||
             !realpath(folder[i], real[i]))
             return false;
-    }
     return strcmp(real[0], real[1]) == 0 && strcmp(name[0], name[1]) == 0;
 }
 
 int place_folder(const char *path)
 {
-    char folder[PATH_MAX];
+    char folder[PATH_MAX], own[PATH_MAX];
     const char *name;
     struct stat st;
 
-    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-        return fail("%s: is not a folder", path);
-    if (!folder_of(folder, &name, path))
+    if (!trim(own, path) || !folder_of(folder, &name, own))
         return fail("%.200s..: the path is too long", path);
-    if (access(access(path, F_OK) == 0 ? path : folder, W_OK | X_OK) == 0)
+    if (stat(own, &st) == 0 && !S_ISDIR(st.st_mode))
+        return fail("%s: is not a folder", path);
+    if (access(access(own, F_OK) == 0 ? own : folder, W_OK | X_OK) == 0)
         return EXIT_OK;
     return fail("%s: cannot make the folder: %s", path, strerror(errno));
 }
