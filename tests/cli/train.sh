@@ -42,6 +42,16 @@ for name in vit_base_patch14_dinov2 vit_base_patch16_clip_224; do
     run 1 train --config other.json --data data --epochs 1 -o out2
     says "other.json: \"$name\" has parts that training from scratch does not build"
 done
+: >old.log
+ln -s behind.log link.log
+for log in new.log old.log link.log; do
+    run 1 train --config other.json --data data --epochs 1 -o out2 --log $log
+done
+[ ! -e new.log ] || fail 'a training that did not begin left its log'
+[ -e old.log ] || fail 'a log of before is gone'
+[ -L link.log ] || fail 'a link to a log is gone'
+run 1 train --config other.json --data data --epochs 1 -o out2 --log none/new.log
+says 'none/new.log: No such file'
 
 # ---- a whole training, and commands that read it
 given=(--config config.json --data data --batch 20 --epochs 4 --hold-out 20

@@ -9,15 +9,18 @@
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool training_log_open(training_log *out, const char *path, bool anew)
 {
+    struct stat st;
+    const bool made = lstat(path, &st) != 0;
     const int file = open(
         path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (anew ? O_TRUNC : 0),
         0666);
 
-    *out = (training_log){path, file, file < 0};
+    *out = (training_log){path, file, file < 0, made && file >= 0};
     if (file < 0)
         fail("%s: %s", path, strerror(errno));
     return file >= 0;
@@ -85,7 +88,10 @@ void training_log_write(training_log *l, const vitcl_train_event *e,
 int training_log_close(training_log *l)
 {
     int code = l->lost ? EXIT_FAILED : EXIT_OK;
+    struct stat st;
 
+    if (l->made && l->file >= 0 && fstat(l->file, &st) == 0 && st.st_size == 0)
+        unlink(l->path);
     if (l->path && l->file >= 0 && close(l->file) != 0)
         code = fail("%s: %s", l->path, strerror(errno));
     *l = (training_log){0};
