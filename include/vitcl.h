@@ -554,7 +554,8 @@ typedef struct {
     size_t size;
     char name[112], op[24], kernel[96], shape[64];
     double gflop;          /* a run */
-    double time_ms;        /* in the last run; needs `profile` */
+    double time_ms;        /* in the last run; needs `profile`; not to be read
+                              while another thread runs the session */
     uint64_t memory_bytes; /* of its outputs */
 } vitcl_step_info;
 /* Describes step `index`, from 0. VITCL_EINVAL after the last. */

@@ -7,6 +7,7 @@
 #include "api/handles.h"
 #include "base/memory.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static vt_labelled labelled(const vitcl_dataset *dataset)
@@ -98,9 +99,14 @@ done:
 static void leave_out(const vitcl_dataset *dataset, const vt_pass *s,
                       size_t position)
 {
-    if (dataset->broken)
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+
+    if (dataset->broken) {
+        pthread_mutex_lock(&one);
         dataset->broken(dataset->broken_context, vt_message());
     s->take(s->context, position, NULL);
+        pthread_mutex_unlock(&one);
+    }
 }
 
 /* The loader's processes decode files ahead. Records only need resizing, on a

@@ -172,6 +172,7 @@ vitcl_status vt_pool_push(vt_decoder_pool *p, const char *path);
 /* Copies the bytes; name: for messages. */
 vitcl_status vt_pool_push_bytes(vt_decoder_pool *p, const void *bytes,
                                 size_t size, const char *name);
+/* From any thread. */
 unsigned vt_pool_pending(const vt_decoder_pool *p);
 /* The next picture in push order: height * width * 3 bytes. rgb NULL: it is not
  * copied. */

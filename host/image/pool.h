@@ -6,6 +6,8 @@
 #define VT_IMAGE_POOL_H
 #include "image/sandbox.h"
 
+#include <stdatomic.h>
+
 enum { VT_NO_WORKER = -1 };
 
 typedef enum {
@@ -51,7 +53,7 @@ struct vt_decoder_pool {
     vt_worker *workers;
     vt_decode_job *jobs; /* a ring: `pending` of them from `head` on */
     size_t capacity, head;
-    unsigned pending;
+    atomic_uint pending; /* other threads may ask */
     uint64_t sends;
 };
 

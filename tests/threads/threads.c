@@ -6,12 +6,16 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <vitcl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vitcl_train.h>
 
 enum { SIDE = 32, COUNT = 5, CLASSES = 10, THREADS = 4, ROUNDS = 2, TOP = 3 };
+enum { BROKEN = 8, PARTS = 2 };
 
 static vitcl_device *device;
 static vitcl_model *model;
@@ -20,6 +24,8 @@ static vitcl_image image[COUNT];
 static vitcl_class want[COUNT * TOP];
 static const char *picture;
 static atomic_int failures;
+static vitcl_dataset *broken;
+static atomic_int reporting, reports, together;
 
 static void wrong(int thread, const char *what)
 {
@@ -48,18 +54,31 @@ static void fail_on_purpose(int thread, vitcl_session *s)
         wrong(thread, "another thread's error");
 }
 
+static void *ask(void *loader)
+{
+    while (vitcl_loader_pending(loader) > 0)
+        usleep(100);
+    return NULL;
+}
+
+/* Another thread may ask how many are pending. */
 static void decode(int thread, const vitcl_session *s)
 {
     vitcl_loader *loader = NULL;
     uint32_t h = 0, w = 0;
+    pthread_t asking;
     uint8_t *out;
+    bool asked = false;
 
     vitcl_session_size(&h, &w, s);
     out = malloc((size_t)h * w * 3);
     if (!out || vitcl_loader_new(&loader, s, 1) != VITCL_OK ||
         vitcl_loader_push(loader, picture) != VITCL_OK ||
+        !(asked = pthread_create(&asking, NULL, ask, loader) == 0) ||
         vitcl_loader_next(out, loader) != VITCL_OK)
         wrong(thread, "decoding");
+    if (asked)
+        pthread_join(asking, NULL);
     vitcl_loader_free(loader);
     free(out);
 }
@@ -94,6 +113,83 @@ static void *work(void *number)
         vitcl_session_free(s);
     }
     return NULL;
+}
+
+/* ---- evaluations that share a dataset ---- */
+
+static void report(void *context, const char *line)
+{
+    (void)context, (void)line;
+    atomic_fetch_add(&reports, 1);
+    if (atomic_fetch_add(&reporting, 1) != 0)
+        atomic_fetch_add(&together, 1);
+    usleep(20000);
+    atomic_fetch_sub(&reporting, 1);
+}
+
+static void *evaluate(void *part)
+{
+    const int of = *(const int *)part + 1;
+    vitcl_scores scores = {.size = sizeof scores};
+    vitcl_session *s = session_of(1, VITCL_F32);
+
+    if (!s || vitcl_evaluate_part(&scores, NULL, s, broken, (uint32_t)of, PARTS,
+                                  NULL, NULL) != VITCL_OK)
+        wrong(of, "no evaluation");
+    vitcl_session_free(s);
+    return NULL;
+}
+
+/* A class of files that are no pictures; opens the dataset. */
+static bool write_broken(const char *folder, bool gone)
+{
+    char path[64];
+    bool done = true;
+
+    snprintf(path, sizeof path, "%s/cat", folder);
+    if (!gone)
+        done = mkdir(path, 0700) == 0;
+    for (int i = 0; i < BROKEN && done; i++) {
+        FILE *f;
+
+        snprintf(path, sizeof path, "%s/cat/%d.jpg", folder, i);
+        if (gone) {
+            unlink(path);
+            continue;
+        }
+        f = fopen(path, "w");
+        done = f && fputs("no picture", f) >= 0;
+        if (f)
+            fclose(f);
+    }
+    snprintf(path, sizeof path, "%s/cat", folder);
+    if (gone)
+        return rmdir(path) == 0 && rmdir(folder) == 0;
+    return done && vitcl_dataset_open(&broken, folder, NULL) == VITCL_OK &&
+           vitcl_dataset_set_strict(broken, 0, report, NULL) == VITCL_OK;
+}
+
+/* Reports come one at a time. */
+static void evaluate_together(void)
+{
+    char folder[] = "/tmp/vitcl-threads-XXXXXX";
+    pthread_t threads[PARTS];
+    int number[PARTS], n = 0;
+
+    if (!mkdtemp(folder) || !write_broken(folder, false))
+        wrong(0, "no dataset");
+    while (broken && n < PARTS) {
+        number[n] = n;
+        if (pthread_create(&threads[n], NULL, evaluate, &number[n]) != 0)
+            break;
+        n++;
+    }
+    while (n > 0)
+        pthread_join(threads[--n], NULL);
+    if (atomic_load(&reports) != BROKEN || atomic_load(&together))
+        wrong(0, "a report is missing, or two came at once");
+    vitcl_dataset_free(broken);
+    write_broken(folder, true);
 }
 
 /* Runs until it is stopped. */
@@ -167,6 +263,7 @@ int main(int argc, char **argv)
     pthread_join(runner, NULL);
     pthread_join(opener, NULL);
     vitcl_session_free(long_one);
+    evaluate_together();
     vitcl_model_free(model);
     vitcl_device_free(device);
     if (atomic_load(&failures))
