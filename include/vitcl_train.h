@@ -161,8 +161,8 @@ typedef struct {
  * pictures per class to targets -1 and 1; then the accuracy on `test`. The
  * classes of `test` are matched with the training classes by name; all must
  * exist. scores[n]: set shots before the call; the others are filled in, for
- * some scores even if the call fails. The choice of pictures depends only on
- * random_state and the number of the try. */
+ * some scores even if the call fails. n and tries: at most 1000. The choice of
+ * pictures depends only on random_state and the number of the try. */
 VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
                            uint32_t tries, uint64_t random_state,
                            vitcl_session *session, const vitcl_dataset *train,

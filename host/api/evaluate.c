@@ -95,7 +95,8 @@ done:
     return st;
 }
 
-/* A picture that cannot be read or decoded is counted as failed. */
+/* A picture that cannot be read or decoded is counted as failed. Threads may
+ * share the dataset, but it takes one report at a time. */
 static void leave_out(const vitcl_dataset *dataset, const vt_pass *s,
                       size_t position)
 {
@@ -104,9 +105,9 @@ static void leave_out(const vitcl_dataset *dataset, const vt_pass *s,
     if (dataset->broken) {
         pthread_mutex_lock(&one);
         dataset->broken(dataset->broken_context, vt_message());
-    s->take(s->context, position, NULL);
         pthread_mutex_unlock(&one);
     }
+    s->take(s->context, position, NULL);
 }
 
 /* The loader's processes decode files ahead. Records only need resizing, on a
@@ -323,10 +324,14 @@ vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
     running r = {session, progress, context, {train, test}};
     vt_labelled known, asked;
 
-    if (!scores || !session || !train || !test || n == 0 || tries == 0 ||
-        n > 1000 || tries > 1000)
+    if (!scores || !session || !train || !test || n == 0 || tries == 0)
         return vt_fail(VITCL_EINVAL,
                        "few-shot needs pictures and at least one try");
+    if (n > 1000 || tries > 1000)
+        return vt_fail(VITCL_EINVAL,
+                       "few-shot has at most 1000 scores and 1000 tries, not "
+                       "%u and %u",
+                       n, tries);
     VT_TRY(hold(&r));
     known = labelled(train);
     asked = labelled(test);

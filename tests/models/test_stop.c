@@ -176,6 +176,12 @@ Test(stop, an_evaluation)
     s = (seen){.stop_at = 3};
     cr_expect_eq(vitcl_fewshot(&score, 1, 1, 0, session, d, d, look, &s),
                  VITCL_ESTOPPED);
+    for (int many = 0; many < 2; many++) {
+        cr_expect_eq(vitcl_fewshot(&score, many ? 1001 : 1, many ? 1 : 1001, 0,
+                                   session, d, d, NULL, NULL),
+                     VITCL_EINVAL);
+        cr_expect(strstr(vitcl_last_error(), "at most 1000"));
+    }
     vitcl_session_stop(session);
     cr_expect_eq(vitcl_evaluate(&scores, NULL, session, d, NULL, NULL),
                  VITCL_ESTOPPED);
