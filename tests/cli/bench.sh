@@ -50,6 +50,9 @@ for batch in 0 '1,' ',1' '1,,2' x 1,x 1.5 -1 ' 1' 99999999999; do
 done
 run 2 bench --preset vit-ti/16 --batch "$(seq -s, 33)"
 says '--batch has more than 32 numbers'
+run 0 bench --help
+tr -s ' \n' ' ' <out | grep -q 'this long (default 3), at most 1000 runs' ||
+    fail "--help does not say how many runs"
 run 2 bench --preset vit-ti/16 --plot b.pdf
 says "--plot must be FILE.png or FILE.svg, not 'b.pdf'"
 if [ -n "${VITCL_PLOT-}" ]; then
