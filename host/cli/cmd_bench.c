@@ -412,11 +412,11 @@ static int parse_batches(uint32_t batch[BATCHES], int *n, const char *text)
 
         errno = 0;
         v = strtoul(at, &end, 10);
-        if (*at < '0' || *at > '9' || v < 1 || errno || v > UINT32_MAX ||
+        if (*at < '0' || *at > '9' || v < 1 || errno || v > BATCH_MOST ||
             (*end && *end != ','))
-            return usage("--batch must be whole numbers, at least 1, with "
+            return usage("--batch must be whole numbers from 1 to %d, with "
                          "commas between them, not '%s'",
-                         text);
+                         BATCH_MOST, text);
         batch[(*n)++] = (uint32_t)v;
         at = end;
         if (!*end)

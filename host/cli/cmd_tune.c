@@ -27,7 +27,7 @@ static const opt options[] = {
     OPT_DEVICE(tune),
     OPT_BATCH(tune, "pictures at a time (default 1)"),
     OPT_SIDES(tune),
-    OPT_RUN(tune),
+    OPT_GEMM(tune, "clblast|native"), /* plain has no parameters */
     {0, "seconds", OPT_COUNT, "N", "search for at most this long (default 60)",
      offsetof(tune, seconds)},
     {0, "export", OPT_CHOICE, "clblast",

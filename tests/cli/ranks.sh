@@ -26,10 +26,10 @@ run 0 train "${given[@]}" --slices 1 --epochs 2 -o whole
 cmp -s one/training.safetensors whole/training.safetensors &&
     fail "the order of the sums makes no difference: is it another?"
 for bad in 3 131072; do
-    run 1 train "${given[@]}" --slices $bad --epochs 1 -o bad
+    run 2 train "${given[@]}" --slices $bad --epochs 1 -o bad
     [ ! -e bad ] || fail "bad/ was left behind"
 done
-err_has 'the slices must be at most 65536, not 131072'
+says "--slices must be at most 65536, not '131072'"
 run 1 train "${given[@]}" --micro 8 --epochs 1 -o bad
 err_has 'a slice of 4 pictures cannot be split into equal parts of 8'
 run 1 train --resume -o one --slices 2

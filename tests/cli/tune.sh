@@ -128,8 +128,8 @@ P
 fi
 
 run 2 tune $small nonsense
-run 1 tune $small --gemm plain
-says 'plain cannot be tuned'
+run 2 tune $small --gemm plain
+says "--gemm must be clblast or native, not 'plain'"
 run 1 tune --preset vit-ti/16 -d 'no such device'
 says 'no such device'
 

@@ -72,7 +72,13 @@ says "--top must be a whole number, at least 1, not '0'"
 run 2 classify --batch=4x x.jpg
 says '--batch must be a whole number'
 run 2 classify --batch 99999999999 x.jpg
-says "--batch must be at most 2147483647, not '99999999999'"
+says "--batch must be at most 65536, not '99999999999'"
+run 2 classify --batch 65537 x.jpg
+says "--batch must be at most 65536, not '65537'"
+run 2 classify --size 32x16385 x.jpg
+says '--size must be pixels .*at most 16384'
+run 2 train --preset vit-ti/16 --data d --epochs 1 --slices 3 -o x
+says '--slices must be a power of two, not 3$'
 run 2 train --random-state 2147483648
 says '--random-state must be at most 2147483647'
 run 2 classify --batch -1 x.jpg

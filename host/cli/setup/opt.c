@@ -100,7 +100,23 @@ static bool parse_size(frame_size *out, const char *s)
     if (*end == 'x' && !digits(&f.width, end + 1, &end))
         return false;
     *out = f;
-    return !*end && f.height > 0 && f.width > 0;
+    return !*end && f.height > 0 && f.width > 0 && f.height <= SIDE_MOST &&
+           f.width <= SIDE_MOST;
+}
+
+/* The limits of numbers, which all commands share. */
+static uint32_t most_of(const opt *o)
+{
+    static const struct {
+        const char *name;
+        uint32_t most;
+    } limits[] = {
+        {"batch", BATCH_MOST}, {"micro", BATCH_MOST}, {"slices", BATCH_MOST}};
+
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        if (strcmp(o->name, limits[i].name) == 0)
+            return limits[i].most;
+    return INT32_MAX;
 }
 
 enum { WORDS = 8, LIST_ROOM = 64, TEXT_ROOM = 128 };
@@ -181,9 +197,10 @@ static int store(const opt *o, void *into, const char *value)
     case OPT_COUNT:
     case OPT_NATURAL:
         whole = digits(&n, value, &end) && !*end;
-        if (!whole && value[0] && !value[strspn(value, "0123456789")])
-            return usage("--%s must be at most %d, not '%s'", o->name,
-                         INT32_MAX, value);
+        if ((whole && n > most_of(o)) ||
+            (!whole && value[0] && !value[strspn(value, "0123456789")]))
+            return usage("--%s must be at most %u, not '%s'", o->name,
+                         most_of(o), value);
         if (!whole || (o->kind == OPT_COUNT && !n))
             return usage("--%s must be a whole number, at least %d, not '%s'",
                          o->name, o->kind == OPT_COUNT, value);
@@ -213,8 +230,8 @@ static int store(const opt *o, void *into, const char *value)
         return parse_size(at, value)
                    ? EXIT_OK
                    : usage("--%s must be pixels such as 224 or 240x320 "
-                           "(height x width), not '%s'",
-                           o->name, value);
+                           "(height x width), at most %d, not '%s'",
+                           o->name, SIDE_MOST, value);
     case OPT_LIST:
         list->item[list->count++] = value;
         list->item[list->count] = NULL;

@@ -9,6 +9,9 @@
 #define VT_CLI_OPTIONS_H
 #include "cli/terminal/terminal.h"
 
+/* The library's limits: of a batch, and of a picture's sides. */
+enum { BATCH_MOST = 65536, SIDE_MOST = 16384 };
+
 typedef struct words { /* a list option's values, or the operands; NULL-ended */
     const char **item;
     size_t count;

@@ -37,13 +37,14 @@ typedef struct model_options {
         OPT_THREADS(T, common.threads)
 /* In the order of vitcl_precision; the public header has no names. */
 #define PRECISIONS "f32|bf16|f16|half|int8"
-#define OPT_RUN(T)                                                             \
-    OPT_ROW(T, 0, "gemm", OPT_CHOICE, "clblast|native|plain",                  \
+#define OPT_GEMM(T, names)                                                     \
+    OPT_ROW(T, 0, "gemm", OPT_CHOICE, names,                                   \
             "matrix multiplication (default: the fastest here)", common.gemm), \
         OPT_ROW(T, 0, "precision", OPT_CHOICE, PRECISIONS,                     \
                 "number format of the multiplications (default f32); half: "   \
                 "bf16 or f16, whichever is faster",                            \
                 common.precision)
+#define OPT_RUN(T) OPT_GEMM(T, "clblast|native|plain")
 #define OPT_BATCH(T, help)                                                     \
     OPT_ROW(T, 0, "batch", OPT_COUNT, "N", help, common.batch)
 #define OPT_ANY_BATCH(T)                                                       \

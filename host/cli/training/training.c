@@ -149,6 +149,8 @@ static int check(const training *t)
         return usage("--show-predicted needs --objective masked-patch");
     if (t->val && t->hold_out)
         return usage("--val and --hold-out cannot be used together");
+    if (t->slices & (t->slices - 1))
+        return usage("--slices must be a power of two, not %u", t->slices);
     if (t->resume)
         return EXIT_OK;
     if (t->patience && !t->val && !t->hold_out)
