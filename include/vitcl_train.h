@@ -207,7 +207,8 @@ typedef struct {
                            and the state to resume from */
     /* Resume the training in `output`. epochs, lr, micro and augment may differ
      * from the original ones, which are read from the folder; other options
-     * that are given must equal them. */
+     * that are given must equal them. 0, NULL and VITCL_F32 count as not
+     * given. */
     int resume;
     uint32_t epochs; /* 0: 1 */
     uint32_t batch;  /* pictures a step; 0: 64 */
