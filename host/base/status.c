@@ -4,8 +4,14 @@
 #include "base/status.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+enum {
+    LONG = 3 * 4096, /* a message with two paths */
+    START = 200      /* bytes that a message that is cut begins with */
+};
 
 static _Thread_local char text[512];
 
@@ -17,28 +23,55 @@ static void one_line(char *s)
             *s = ' ';
 }
 
+/* Not the first byte of a character. */
+static bool continues(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Cuts a long message in the middle, between characters: it begins with the
+ * file and ends with the reason. */
+static void set_text(const char *s)
+{
+    const size_t n = strlen(s);
+    size_t head = START, tail = n + START + sizeof "..." - sizeof text;
+
+    if (n < sizeof text) {
+        memcpy(text, s, n + 1);
+    } else {
+        for (int i = 0; i < 3 && continues(s[head]); i++)
+            head--;
+        for (int i = 0; i < 3 && continues(s[tail]); i++)
+            tail++;
+        snprintf(text, sizeof text, "%.*s...%s", (int)head, s, s + tail);
+    }
+    one_line(text);
+}
+
 vitcl_status vt_fail(vitcl_status code, const char *format, ...)
 {
+    char whole[LONG];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(whole, sizeof whole, format, args);
     va_end(args);
-    one_line(text);
+    set_text(whole);
     return code;
 }
 
 vitcl_status vt_fail_in(vitcl_status code, const char *format, ...)
 {
-    char head[sizeof text], tail[sizeof text];
+    char whole[LONG];
+    size_t n;
     va_list args;
 
     va_start(args, format);
-    vsnprintf(head, sizeof head, format, args);
+    vsnprintf(whole, sizeof whole - sizeof text - 2, format, args);
     va_end(args);
-    memcpy(tail, text, sizeof tail);
-    snprintf(text, sizeof text, "%.200s: %.300s", head, tail);
-    one_line(text);
+    n = strlen(whole);
+    snprintf(whole + n, sizeof whole - n, ": %s", text);
+    set_text(whole);
     return code;
 }
 

@@ -1,7 +1,9 @@
 /*
- * test_log.c - the log callback gets one line a call until it is removed.
+ * test_log.c - the log callback gets one line a call until it is removed; a
+ * long message keeps its start and its end.
  */
 #include "base/log.h"
+#include "base/utf8.h"
 #include "ocl/cache.h"
 #include "support/device.h"
 #include "support/pictures.h"
@@ -69,6 +71,30 @@ Test(log, a_callback_that_calls_vitcl)
     vt_log("twice");
     cr_expect_eq(calls, 2);
     vitcl_log_set(NULL, NULL);
+}
+
+/* Paths of characters of three bytes, each of which is once cut in two. */
+Test(log, a_long_message)
+{
+    for (int start = 0; start < 3; start++) {
+        char path[4000] = "", *at = path;
+
+        at += sprintf(path, "/%.*s", start, "aaa");
+        while (at < path + sizeof path - 4)
+            at += sprintf(at, "\u5199");
+        vt_fail(VITCL_EIO, "%s: Permission denied", path);
+        for (int in = 0; in < 2; in++) {
+            const char *got = vt_message(), *end = strrchr(got, ':');
+
+            cr_expect(vt_utf8(got, strlen(got)), "%s", got);
+            cr_expect_gt(strlen(got), 500);
+            cr_expect(strstr(got, "\u5199..."), "%s", got);
+            cr_expect(end && strcmp(end, ": Permission denied") == 0, "%s",
+                      got);
+            vt_fail_in(VITCL_EIO, "in %s", path);
+            cr_expect(strncmp(vt_message(), "in /", 4) == 0, "%s", got);
+        }
+    }
 }
 
 /* Opening a device logs its name; a rejected kernel logs the reason. */
