@@ -595,7 +595,8 @@ VITCL_STATUS vitcl_loader_push_bytes(vitcl_loader *loader, const void *bytes,
 uint32_t vitcl_loader_pending(const vitcl_loader *loader);
 /* Waits for the next picture and copies its height * width * 3 bytes to rgb. If
  * it cannot be decoded, that error is returned, and the next call continues
- * with the next picture. */
+ * with the next picture. VITCL_ENOMEM: that is not the picture's fault; there
+ * is too little memory, or room for its pixels. */
 VITCL_STATUS vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader);
 /* Size in bytes and time of change (ns since 1970) of the file that
  * vitcl_loader_next() has just returned, as they were when it was opened: its

@@ -38,8 +38,9 @@ vitcl_status vt_picture_new(vt_picture *out, uint32_t width, uint32_t height,
 /* What a decoder reports of a picture beside its pixels. */
 enum {
     VT_NOTE_APPROXIMATE = 1, /* pixels may differ from Pillow's */
-    VT_NOTE_CLIPPED = 2 /* grey of more than 8 bits, clipped at 255; decode.c
-                         * drops it if most pixels are not white */
+    VT_NOTE_CLIPPED = 2, /* grey of more than 8 bits, clipped at 255; decode.c
+                          * drops it if most pixels are not white */
+    VT_NOTE_NO_ROOM = 4  /* to return the pixels: no error of the picture */
 };
 void vt_picture_note(unsigned note);
 /* Those since the last call. */

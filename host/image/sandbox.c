@@ -213,11 +213,15 @@ static vitcl_status write_pixels(const vt_picture *p, uint64_t offset,
 {
     const int error =
         vt_write_at(PIXELS, p->rgb, (size_t)p->width * p->height * 3, offset);
+    const bool full = error == ENOMEM || error == ENOSPC || error == EFBIG;
 
+    if (full)
+        vt_picture_note(VT_NOTE_NO_ROOM);
     if (error)
-        return vt_fail(error == ENOMEM ? VITCL_ENOMEM : VITCL_EIO,
-                       "%s: cannot return the pixels: %s", name,
-                       error == VT_SHORT ? "wrote nothing" : strerror(error));
+        return vt_fail(full ? VITCL_ENOMEM : VITCL_EIO,
+                       "%s: cannot return the pixels: %s%s", name,
+                       error == VT_SHORT ? "wrote nothing" : strerror(error),
+                       error == EFBIG ? " (ulimit -f)" : "");
     return VITCL_OK;
 }
 

@@ -148,6 +148,7 @@ static bool take_reply(vt_decoder_pool *p, int index)
     vt_decode_reply reply;
     ssize_t n;
     vt_decode_job *j;
+    bool large; /* too large for this worker */
 
     do {
         n = recv(w->process.socket, &reply, sizeof reply, MSG_DONTWAIT);
@@ -168,6 +169,7 @@ static bool take_reply(vt_decoder_pool *p, int index)
         atomic_store(&clipped, true);
         vt_log("%s: grey of more than 8 bits became white", vt_pool_name(j));
     }
+    large = reply.status == VITCL_ENOMEM && !(reply.notes & VT_NOTE_NO_ROOM);
     j->width = reply.width, j->height = reply.height;
     j->thumb_width = reply.thumb_width, j->thumb_height = reply.thumb_height;
     if (reply.status == VITCL_OK) {
@@ -179,13 +181,13 @@ static bool take_reply(vt_decoder_pool *p, int index)
                          (uint64_t)j->width * j->height > p->limits.pixels))
             return false;
         finish(p, j, VITCL_OK, NULL);
-    } else if (reply.status == VITCL_ENOMEM && p->limits.large && !j->large) {
+    } else if (large && p->limits.large && !j->large) {
         w->unfinished -= w->unfinished > 0;
         w->taken[j->slot] = false;
         j->worker = VT_NO_WORKER;
         j->state = VT_DECODE_WAITING;
         j->large = true;
-    } else if (reply.status == VITCL_ENOMEM && !p->small) {
+    } else if (large && !p->small) {
         (void)vt_fail(
             VITCL_ECORRUPT,
             "%s: decoding needs more than %llu MiB of memory; "

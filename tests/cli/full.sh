@@ -85,6 +85,11 @@ for form in jsonl csv npy safetensors; do
     done
 done
 
+# No room for a picture's pixels is not the picture's fault: no row of NaN.
+limited 2000 embed --preset vit-ti/16 --size 32 data/cat/{1..4}.ppm
+[ ! -s out ] || fail "a row for a picture that was not read"
+err_has 'data/cat/1.ppm: cannot return the pixels: File too large \(ulimit -f\)$'
+
 nothing_left() { ! compgen -G '.*vitcl-part*' || fail "a temporary file is left"; }
 nothing_left
 

@@ -35,6 +35,7 @@ struct picture_batches {
     size_t picture_bytes;
     uint64_t failures;
     const char *broken; /* why it ended early */
+    char *lost;         /* that, where it is not the input */
 };
 
 /* The error text if there was no memory for a copy: a failed picture always has
@@ -248,6 +249,20 @@ static bool more(picture_batches *f, uint32_t n)
     return f->count > 0;
 }
 
+/* Ends the pictures before this one: the cause is not the picture. */
+static void give_up(picture_batches *f, answer *a)
+{
+    f->lost = strdup(vitcl_last_error());
+    f->broken = f->lost ? f->lost : no_memory;
+    f->ended = true;
+    forget(a);
+    for (; f->count; f->count--) {
+        forget(&f->queue[f->first]);
+        f->first = (f->first + 1) % f->cap;
+    }
+    f->pushed = 0;
+}
+
 uint32_t batches_next(const answer **answers, const uint8_t **rgb,
                       uint32_t *rows, picture_batches *f)
 {
@@ -257,13 +272,19 @@ uint32_t batches_next(const answer **answers, const uint8_t **rgb,
         forget(&f->answers[--f->given]);
     while (good < f->batch && n < f->most && !stopped() && more(f, n)) {
         answer a = f->queue[f->first];
+        vitcl_status st = VITCL_OK;
 
         f->queue[f->first] = (answer){.path = NULL};
         f->first = (f->first + 1) % f->cap;
         f->count--, f->pushed--;
         f->held -= f->tar ? a.size : 0;
-        if (!a.error && vitcl_loader_next(f->rgb + good * f->picture_bytes,
-                                          f->loader) != VITCL_OK)
+        if (!a.error)
+            st = vitcl_loader_next(f->rgb + good * f->picture_bytes, f->loader);
+        if (st == VITCL_ENOMEM) {
+            give_up(f, &a);
+            break;
+        }
+        if (st != VITCL_OK)
             a.error = why(a.path);
         if (a.error || vitcl_loader_stamp(&a.file_size, &a.file_changed,
                                           f->loader) != VITCL_OK)
@@ -382,6 +403,7 @@ void batches_close(picture_batches *f)
     free(f->queue);
     free(f->answers);
     free(f->rgb);
+    free(f->lost);
     vitcl_loader_free(f->loader);
     input_close(f->source);
     free(f);
