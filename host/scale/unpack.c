@@ -22,6 +22,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,6 +50,7 @@ static const struct sock_filter filter[] = {
 static bool enter(void)
 {
     struct sigaction usual = {0};
+    const int flags = fcntl(IN, F_GETFL);
     sigset_t none;
 
     usual.sa_handler = SIG_IGN; /* the parent decides when to end */
@@ -58,6 +60,8 @@ static bool enter(void)
     sigaction(SIGPIPE, &usual, NULL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    if (flags >= 0 && (flags & O_NONBLOCK)) /* the filter has no poll() */
+        (void)fcntl(IN, F_SETFL, flags & ~O_NONBLOCK);
     vt_close_from(SANITIZED ? 3 : 2);
     vt_lower_limit(RLIMIT_CORE, 0);
     if (!SANITIZED)

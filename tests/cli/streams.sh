@@ -181,6 +181,33 @@ END
 cp "$picture" a.jpg
 python3 coprocess.py "$VITCL" 2>err || fail "answers do not come one by one"
 
+# Standard input that does not wait, and has nothing for a moment.
+cat >slowly.py <<'END'
+import os, subprocess, sys, time
+data = sys.stdin.buffer.read()
+r, w = os.pipe()
+os.set_blocking(r, False)
+p = subprocess.Popen(sys.argv[1:], stdin=r)
+for part in data[:5], data[5:20], data[20:], b"":
+    time.sleep(0.3)
+    os.write(w, part)
+os.close(w)
+sys.exit(p.wait())
+END
+cp "$picture" a.jpg
+slowly() { python3 slowly.py "$VITCL" "$@" >out 2>err || fail "an input that does not wait"; }
+echo a.jpg | slowly embed --preset vit-ti/16 --size 32 -u -o slowly.safetensors -
+run 0 search slowly.safetensors a.jpg
+out_has 'a.jpg'
+echo a.jpg | slowly classify -k 1 -
+out_has '^a.jpg	1	'
+{ printf 'P6 2 2 255\n' && head -c 12 a.jpg; } | slowly classify -k 1 -
+out_has '^-	1	'
+if [ -n "${VITCL_UNPACK-}" ]; then
+    tar cf - a.jpg | slowly classify -k 1 --tar -
+    out_has 'a.jpg	1	'
+fi
+
 # A message is one line in a pipe; on a terminal its lines end between words.
 long='no picture of this name 写真/in this folder.jpg'
 "$VITCL" classify "$long" >out 2>err && fail "no such picture"

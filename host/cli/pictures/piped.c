@@ -7,6 +7,7 @@
 #include "walk/magic.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,6 +47,18 @@ bool piped_is_name(const char *path)
     return false;
 }
 
+ssize_t piped_get(void *to, size_t room)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    ssize_t n;
+
+    do {
+        n = read(STDIN_FILENO, to, room);
+    } while (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) &&
+             poll(&input, 1, -1) > 0);
+    return n;
+}
+
 const char *piped_read(char **out, size_t *size, const char *head, size_t n)
 {
     size_t room = n < 1 << 16 ? 1 << 16 : 2 * n;
@@ -68,7 +81,7 @@ const char *piped_read(char **out, size_t *size, const char *head, size_t n)
                 break;
             bytes = more;
         }
-        got = read(STDIN_FILENO, bytes + n, room - n);
+        got = piped_get(bytes + n, room - n);
         if (got == 0) {
             *out = bytes;
             *size = n;

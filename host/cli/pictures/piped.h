@@ -1,11 +1,14 @@
 /*
- * piped.h - a picture on stdin.
+ * piped.h - reads stdin, and a picture on it.
  */
 #ifndef VT_CLI_PIPED_H
 #define VT_CLI_PIPED_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
+/* read() of stdin that waits for bytes, even if stdin is set not to. */
+ssize_t piped_get(void *to, size_t room);
 /* Are these the first bytes of a picture? */
 bool piped_begins_picture(const char *head, size_t size);
 /* Does this path name stdin, and is that a pipe, a socket or a terminal? */
