@@ -236,9 +236,11 @@ static uint32_t place(int32_t *ids, uint32_t context, const vt_tokenizer *t,
     const size_t special = t->before_count + t->after_count;
     const size_t room = context > special ? context - special : 0;
     const size_t n = VT_MIN(text->n, room);
+    const size_t first = t->cut_left ? text->n - n : 0;
     size_t after = t->after_count, at = 0, used;
 
-    if (t->siglip && n && n == text->n && text->id[n - 1] == t->end)
+    if (t->siglip && n && (n == text->n || t->cut_left) &&
+        text->id[first + n - 1] == t->end)
         after = 0; /* SiglipTokenizer adds no second one */
     used = VT_MIN(t->before_count + n + after, context);
     if (t->left)
@@ -247,7 +249,7 @@ static uint32_t place(int32_t *ids, uint32_t context, const vt_tokenizer *t,
     for (size_t i = 0; i < t->before_count && at < context; i++)
         ids[at++] = t->before[i];
     for (size_t i = 0; i < n && at < context; i++)
-        ids[at++] = text->id[i];
+        ids[at++] = text->id[first + i];
     for (size_t i = 0; i < after && at < context; i++)
         ids[at++] = t->after[i];
     while (at < context)

@@ -26,6 +26,7 @@ static const vt_json_row class_types[] = {
     {"do_lower_case", VT_JSON_FLAG},
     {"model_max_length", VT_JSON_NUMBER},
     {"padding_side", VT_JSON_TEXT},
+    {"truncation_side", VT_JSON_TEXT},
 };
 
 static const vt_json_row open_clip_types[] = {
@@ -136,7 +137,7 @@ static vitcl_status read_tokenizer_config(vt_tokenizer *t, const char *folder)
     vt_token_settings *s = &t->settings;
     vt_json *root = NULL;
     char *path = NULL;
-    const char *side = NULL;
+    const char *side = NULL, *cut = "right";
     uint64_t context;
     vitcl_status st = VITCL_OK;
 
@@ -155,7 +156,9 @@ static vitcl_status read_tokenizer_config(vt_tokenizer *t, const char *folder)
             context <= CONTEXT_MAX)
             s->context = (uint32_t)context;
         vt_json_string(&side, vt_json_get(root, "padding_side"));
+        vt_json_string(&cut, vt_json_get(root, "truncation_side"));
     }
+    s->cut_left = strcmp(cut, "left") == 0;
     if (side)
         s->left = strcmp(side, "left") == 0;
     else if (is_class(s, "GemmaTokenizer") || is_class(s, "Siglip2Tokenizer"))

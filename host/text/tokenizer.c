@@ -157,6 +157,7 @@ static void find_special(vt_tokenizer *t)
     t->pad =
         t->simple ? 0 : first_of(first_of(t->pad, vt_token_id(t, "<pad>")), 0);
     t->left = t->left && !t->simple;
+    t->cut_left = s->cut_left && !t->simple;
 }
 
 static void add_number(vt_sha256_state *h, int64_t v)
@@ -201,6 +202,8 @@ static void identify(vt_tokenizer *t)
                    a->left | a->right << 1 | a->single << 2 | a->normal << 3);
         vt_sha256_text(h, a->s);
     }
+    if (t->cut_left)
+        vt_sha256_text(h, "cut left");
     vt_sha256_end_hex(h, t->identity);
 }
 

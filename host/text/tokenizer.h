@@ -33,6 +33,7 @@ typedef struct vt_token_settings {
     char *begin, *end, *pad, *unknown;
     int add_begin, add_end; /* -1: not said */
     int left;               /* padding; -1: not said */
+    bool cut_left;          /* what is cut of a long text is its beginning */
     bool lower;
     bool clip; /* of the class: another's begin and end do not count */
     bool siglip;
@@ -72,6 +73,7 @@ struct vt_tokenizer {
     size_t before_count, after_count;
     int32_t begin, end, pad; /* ids, or -1 */
     bool left;               /* padding */
+    bool cut_left;
     uint32_t context;
     vt_sha256_state hash; /* of the vocabulary's files */
     char identity[65];

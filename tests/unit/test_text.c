@@ -246,6 +246,42 @@ Test(text, refused)
     }
 }
 
+/* Cut before the special tokens are added, as in transformers. */
+Test(text, truncation_side)
+{
+    static const struct {
+        const char *side;
+        int32_t ids[4];
+    } cases[] = {{"right", {2, 0, 0, 3}}, {"left", {2, 0, 1, 3}}};
+    char config[256], identity[2][65];
+
+    for (int i = 0; i < 2; i++) {
+        const char *folder = vt_test_folder();
+        vt_tokenizer *t = NULL;
+        int32_t ids[4];
+        uint32_t count = 0;
+
+        vt_test_text(folder, "tokenizer.json",
+                     "{\"model\":{\"type\":\"BPE\",\"merges\":[],\"vocab\":"
+                     "{\"a\":0,\"b\":1,\"<\":2,\">\":3}}}");
+        snprintf(config, sizeof config,
+                 "{\"tokenizer_class\":\"CLIPTokenizer\",\"bos_token\":\"<\","
+                 "\"eos_token\":\">\",\"truncation_side\":\"%s\"}",
+                 cases[i].side);
+        vt_test_text(folder, "tokenizer_config.json", config);
+        cr_assert_eq(vt_tokenizer_open(&t, folder, true, false), VITCL_OK, "%s",
+                     vt_message());
+        cr_expect_eq(vt_tokenizer_encode(ids, &count, t, 4, "aab", 3),
+                     VITCL_OK);
+        cr_expect_arr_eq(ids, cases[i].ids, sizeof ids, "%s: %d %d %d %d",
+                         cases[i].side, ids[0], ids[1], ids[2], ids[3]);
+        vt_tokenizer_identity(identity[i], t);
+        vt_tokenizer_free(t);
+        vt_test_remove(folder);
+    }
+    cr_expect_str_neq(identity[0], identity[1]);
+}
+
 /* zlib gives what there is of a file that was cut off. */
 Test(text, cut_off)
 {
@@ -287,6 +323,7 @@ Test(text, types_of_settings)
         {"{\"add_eos_token\":1}", "add_eos_token"},
         {"{\"tokenizer_class\":5}", "tokenizer_class is not a string"},
         {"{\"padding_side\":true}", "padding_side"},
+        {"{\"truncation_side\":1}", "truncation_side"},
         {"{\"model_max_length\":\"77\"}", "model_max_length"},
         {"{\"model_max_length\":1e30}", NULL},
         {"{\"eos_token\":7}", "eos_token is not a string or an object"},
