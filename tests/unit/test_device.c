@@ -87,12 +87,12 @@ Test(device, list_and_choose)
 }
 
 /* In a separate process, where the OpenCL loader finds no driver. */
-Test(device, none)
+Test(device, none, .fini = vt_test_tidy)
 {
     vt_dev *dev = NULL;
     vitcl_device_info info;
 
-    setenv("OCL_ICD_VENDORS", "/nonexistent/", 1);
+    setenv("OCL_ICD_VENDORS", vt_test_folder(), 1);
     setenv("OPENCL_VENDOR_PATH", "/nonexistent/", 1);
     cr_expect_eq(vt_product_open(&dev, NULL), VITCL_ENODEVICE);
     expect_message("pocl-opencl-icd");
