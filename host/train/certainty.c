@@ -208,7 +208,7 @@ vitcl_status vt_evidence_new(vt_evidence *out, size_t pictures,
                              uint32_t classes)
 {
     vitcl_status st = VITCL_OK;
-    vt_evidence e = {.classes = classes};
+    vt_evidence e = {.classes = classes, .pictures = pictures};
 
     if (pictures >= FEWEST && classes > 1 && classes <= MOST / FEWEST)
         e.room = VT_MIN(pictures, (size_t)MOST / classes);
@@ -226,7 +226,12 @@ done:
 void vt_evidence_add(vt_evidence *e, const float *logits, uint32_t label,
                      double detail)
 {
-    if (e->n == e->room)
+    const uint64_t at = e->seen++;
+
+    /* where there are more than fit: evenly spaced ones, for they may come
+     * class by class */
+    if (e->n == e->room ||
+        at * e->room / e->pictures == (at + 1) * e->room / e->pictures)
         return;
     memcpy(e->logits + e->n * e->classes, logits, e->classes * sizeof *logits);
     e->detail[e->n] = detail;

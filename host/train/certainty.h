@@ -27,7 +27,8 @@ typedef struct vt_evidence {
     float *logits;
     uint32_t *label;
     double *detail;
-    size_t n, room; /* room 0: too few pictures for a fit */
+    size_t n, room;        /* room 0: too few pictures for a fit */
+    size_t seen, pictures; /* seen: of the pictures, those that came */
     uint32_t classes;
 } vt_evidence;
 vitcl_status vt_evidence_new(vt_evidence *out, size_t pictures,

@@ -257,6 +257,23 @@ Test(certainty, needs_enough)
     vt_test_remove(root);
 }
 
+/* More pictures than fit, class by class: some of each class are taken. */
+Test(certainty, takes_evenly_spaced_pictures)
+{
+    const uint32_t classes = 1 << 16; /* so that 64 pictures fit */
+    float *row = calloc(classes, sizeof *row);
+    vt_evidence e;
+
+    cr_assert_eq(vt_evidence_new(&e, 192, classes), VITCL_OK);
+    for (uint32_t i = 0; i < 192; i++)
+        vt_evidence_add(&e, row, i, 1);
+    cr_assert_eq(e.n, 64);
+    for (uint32_t i = 0; i < 64; i++)
+        cr_expect_eq(e.label[i] / 3, i);
+    vt_evidence_free(&e);
+    free(row);
+}
+
 /* A plain picture has less than noise, as the training's pictures are, and a
  * chequered one more. */
 static void expect_detail(vitcl_model *m, bool knows)
