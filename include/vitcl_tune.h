@@ -80,8 +80,9 @@ VITCL_STATUS vitcl_choice_list(vitcl_device_choice *out, uint32_t index);
 
 typedef struct vitcl_tuner vitcl_tuner;
 /* Makes a tuner for the products of this model with these options (batch,
- * height, width, gemm, precision) on its device. VITCL_EIO: the user's file is
- * ignored, so that nothing can be added to it. */
+ * height, width, gemm, precision) on its device. VITCL_EIO: nothing can be
+ * added to the user's file, because it is ignored or its folder cannot be
+ * written. */
 VITCL_STATUS vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
                              const vitcl_session_options *options);
 /* The next candidate to measure, a text without line breaks, valid until the

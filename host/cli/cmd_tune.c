@@ -94,7 +94,7 @@ static void search(tally *t, vitcl_tuner *tuner, const char *device,
                  100 * (vitcl_tuner_gain(tuner) - 1));
         progress_show(&bar, (uint64_t)(begun - start), text);
         ratio = measure(device, candidate, limit(t, end - begun));
-        if (ratio <= 0 && now() >= end && t->measured)
+        if (ratio <= 0 && (stopped() || (now() >= end && t->measured)))
             break; /* out of time: no error */
         vitcl_tuner_tell(tuner, ratio);
         if (!t->measured)
@@ -114,13 +114,16 @@ static int report(const tally *t, vitcl_tuner *tuner)
         return fail(
             "the parameters in use cannot be timed: %s%s", vitcl_last_error(),
             t->first >= LONGEST ? "; --seconds N gives them longer" : "");
-    if (vitcl_tuner_save(&path, tuner) != VITCL_OK)
-        return failed();
     printf("%s\n%d candidate%s, of which %d failed; %.2f times as fast as "
-           "before; kept in %s\n",
+           "before",
            vitcl_tuner_best(tuner), t->measured,
-           vt_plural((uint64_t)t->measured), t->failed, vitcl_tuner_gain(tuner),
-           path);
+           vt_plural((uint64_t)t->measured), t->failed,
+           vitcl_tuner_gain(tuner));
+    if (vitcl_tuner_save(&path, tuner) != VITCL_OK) {
+        printf("\n");
+        return failed();
+    }
+    printf("; kept in %s\n", path);
     return EXIT_OK;
 }
 
@@ -184,7 +187,10 @@ static int run(void *into, const words *operands)
         code = failed();
     } else {
         search(&t, tuner, info.id, o->seconds ? o->seconds : 60);
-        code = stopped() ? EXIT_STOPPED : report(&t, tuner);
+        code = EXIT_OK;
+        if (!stopped() || vitcl_tuner_gain(tuner) > 1)
+            code = report(&t, tuner);
+        code = stopped() ? EXIT_STOPPED : code;
     }
     vitcl_tuner_free(tuner);
     vitcl_model_free(model);

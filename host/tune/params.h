@@ -82,8 +82,8 @@ void vt_params_load(vt_params_table *table, vitcl_device_info *info);
 void vt_params_text(vt_params_table *table, vitcl_device_info *info,
                     char *text);
 
-/* VITCL_EIO: vt_params_save() would lose lines, because the user's file is
- * ignored. */
+/* VITCL_EIO: vt_params_save() would fail, because the folder of the user's file
+ * cannot be written, or would lose lines, because that file is ignored. */
 vitcl_status vt_params_check(void);
 /* Saves it in the user's file, replacing an earlier entry for this device,
  * driver, kernel and precision. */

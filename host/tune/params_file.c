@@ -15,6 +15,7 @@
 #include "tune/params.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -175,38 +176,51 @@ static vitcl_status read_lines(char **text, char **lines, int folder,
                : VITCL_OK;
 }
 
+/* The folder of the user's file, made if it is missing; path: the file's. */
+static vitcl_status open_folder(int *folder, char path[4096])
+{
+    if (!vt_params_path(path, 4096))
+        return vt_fail(VITCL_EIO,
+                       "there is no place to keep what is found: neither "
+                       "XDG_CONFIG_HOME nor HOME is the path of a folder");
+    *folder = vt_user_folder(VT_USER_CONFIG, true);
+    if (*folder >= 0)
+        return VITCL_OK;
+    return vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
+                   errno ? strerror(errno)
+                         : "the folder is another user's, or others can write "
+                           "to it");
+}
+
 vitcl_status vt_params_check(void)
 {
-    const int folder = vt_user_folder(VT_USER_CONFIG, false);
+    int folder = -1;
     vitcl_status st;
-    char path[4096] = "", *text = NULL, *lines;
+    char path[4096], *text = NULL, *lines;
 
-    if (folder < 0)
-        return VITCL_OK; /* there are no lines to lose */
-    vt_params_path(path, sizeof path);
-    st = read_lines(&text, &lines, folder, path);
-    close(folder);
+    VT_TRY(open_folder(&folder, path));
+    if (faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) != 0)
+        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(errno));
+    else
+        VT_TRY(read_lines(&text, &lines, folder, path));
+done:
+    if (folder >= 0)
+        close(folder);
     free(text);
     return st;
 }
 
 vitcl_status vt_params_save(const vt_dev *dev, const char *entry)
 {
-    const int folder = vt_user_folder(VT_USER_CONFIG, true);
     const char *behind = entry;
-    char path[4096] = "", key[LINE], line[LINE];
+    char path[4096], key[LINE], line[LINE];
     char *text = NULL, *rest, *old, *out = NULL;
     size_t used = 0, cap = 0;
-    int error = folder < 0 ? errno : ENOMEM; /* if nothing is written */
+    int folder = -1, error = ENOMEM; /* if nothing is written */
     vitcl_status st;
     bool good;
 
-    vt_params_path(path, sizeof path);
-    if (folder < 0)
-        return vt_fail(
-            VITCL_EIO, "%s: %s", path[0] ? path : "$HOME",
-            error ? strerror(error)
-                  : "the folder does not exist, or others can write to it");
+    VT_TRY(open_folder(&folder, path));
     behind += strcspn(behind, " ");
     behind += strspn(behind, " ");
     behind += strcspn(behind, " ");
@@ -227,7 +241,8 @@ vitcl_status vt_params_save(const vt_dev *dev, const char *entry)
     if (!good)
         st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(error));
 done:
-    close(folder);
+    if (folder >= 0)
+        close(folder);
     free(text);
     free(out);
     return st;

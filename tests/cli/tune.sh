@@ -63,6 +63,11 @@ cp config/vitcl/tuned before
 run 1 tune $small --seconds 60
 err_has '/config/vitcl/tuned: .* nothing can be added; correct or remove it$'
 cmp before config/vitcl/tuned || fail "its lines are lost"
+# Nor is anything searched where nothing can be kept.
+XDG_CONFIG_HOME='' HOME='' run 1 tune $small --seconds 60
+says 'no place to keep what is found: neither XDG_CONFIG_HOME nor HOME is the path of a folder$'
+XDG_CONFIG_HOME=$PWD/none/such run 1 tune $small --seconds 60
+says '/none/such/vitcl/tuned: cannot write: No such file or directory$'
 rm config/vitcl/tuned
 
 # What is kept for CLBlast, as CLBlast's own tuners write it.
