@@ -69,6 +69,12 @@ out_lines 3
 out_not 'null'
 out_has '"0.ppm","error"'
 
+# A picture is explained after one without an answer.
+run 1 classify -m large -k 1 --explain 0.ppm 127.ppm
+mv out after
+run 0 classify -m large -k 1 --explain 127.ppm
+cmp after out || fail "another map"
+
 # Such a model has no score.
 mkdir -p set/n0 set/n1
 cp 0.ppm 127.ppm set/n0

@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct explaining {
     vitcl_model_info info;
@@ -46,10 +47,14 @@ static int see(void *context, const vitcl_tensor_info *t, const float *probs)
 {
     explaining *e = context;
 
-    if (!e->rollout || e->broken)
+    if (!e->rollout)
         return 0;
-    if (e->layer == 0)
+    if (strcmp(t->name, "attention.0") == 0) { /* also after a failed run */
         vt_rollout_clear(e->rollout);
+        e->layer = 0, e->broken = false;
+    }
+    if (e->broken)
+        return 0;
     probs = inspect_layer(e->dense, t, probs, &e->info, &e->grid, e->layer);
     e->broken =
         !probs || e->layer >= e->info.layers ||
