@@ -117,8 +117,9 @@ static void moved(void *context, const char *file, uint64_t done,
 
     if (!s->started) {
         s->started = true, s->before = done;
-        progress_start(&s->bar, "MB", (total - done) / MB);
+        progress_start(&s->bar, "MB", 0);
     }
+    s->bar.total = (total - s->before) / MB; /* shards come later */
     if (s->bar.total && done >= s->before)
         progress_show(&s->bar, (done - s->before) / MB, file);
 }

@@ -45,6 +45,7 @@ typedef struct work {
     char folder[VT_PULL_PATH], locks[VT_PULL_PATH];
     vt_remote *file;
     size_t count, room;
+    size_t index; /* file[index] is fetched before the others; 0: none */
     vt_pull_progress tally;
 } work;
 
@@ -149,8 +150,8 @@ static vitcl_status choose(work *w)
             VT_TRY(add(w, more));
     VT_TRY(add(w, l));
     if (is_index(l->file)) {
-        VT_TRY(fetch(w, w->count - 1));
-        w->tally.done = 0; /* it is verified again with the others */
+        w->index = w->count - 1; /* the config has 0 */
+        VT_TRY(fetch(w, w->index));
         VT_TRY(add_shards(w));
     }
 done:
@@ -282,7 +283,8 @@ vitcl_status vt_pull_model(char path[VT_PULL_PATH], const vt_pull *p)
     VT_TRY(choose(&w));
     VT_TRY(check_space(&w));
     for (size_t i = 0; i < w.count; i++)
-        VT_TRY(fetch(&w, i));
+        if (i == 0 || i != w.index)
+            VT_TRY(fetch(&w, i));
     VT_TRY(open_snapshot(path, &w));
     for (size_t i = w.count; i-- > 0;)
         VT_TRY(link_file(&w, path, &w.file[i]));

@@ -324,12 +324,14 @@ json.dump({"metadata": {}, "weight_map": where},
           open(f"{sys.argv[2]}/model.safetensors.index.json", "w"))
 P
 cp "$good/config.json" hub/me/shards/
+cp -r hub/me/shards hub/me/slow-shards
 cp "$VT_DATA/models/hf_clip/config.json" hub/me/bin/
 echo '{}' >hub/me/bin/preprocessor_config.json
 echo '{}' >hub/me/bin/processor_config.json
 head -c 5000 /dev/zero >hub/me/bin/pytorch_model.bin
 fresh
 run 0 pull me/shards me/bin
+[ "$(grep -c 'model.safetensors.index.json: ' err)" = 1 ] || fail "the index is named twice"
 run 0 info --json -m me/shards
 sed 's/"model":"[^"]*"//' out >one
 run 0 info --json -m "$good"
@@ -445,13 +447,15 @@ whole
 # ---- on a terminal: a bar while it lasts, nothing left of it
 fresh
 cp -r hub/me/big hub/me/slow
-wrong 'late model.safetensors 40'
-python3 - "$VITCL" <<'P' || fail "not for a terminal"
+cp big hub/me/slow-shards/model-00002-of-00002.safetensors
+for case in slow:model.safetensors slow-shards:model-00002-of-00002.safetensors; do
+    wrong "late ${case#*:} 40"
+    python3 - "$VITCL" ${case/:/ } <<'P' || fail "not for a terminal"
 import os, pty, sys
 pid, fd = pty.fork()
 if pid == 0:
     os.environ["TERM"] = "xterm"
-    os.execv(sys.argv[1], ["vitcl", "pull", "me/slow"])
+    os.execv(sys.argv[1], ["vitcl", "pull", "me/" + sys.argv[2]])
 text = b""
 try:
     while part := os.read(fd, 4096):
@@ -459,11 +463,12 @@ try:
 except OSError:  # the end of a terminal
     pass
 assert os.waitpid(pid, 0)[1] == 0, text
-assert b"MB/s" in text and b"model.safetensors" in text, text
+assert b"/3  " in text and b"MB/s" in text and sys.argv[3].encode() in text, text
 for line in text.decode().replace("\r\n", "\n").split("\n"):
     last = line.split("\r\x1b[K")[-1]
     assert not last or last.startswith(("vitcl pull: ", "/")), line
 P
+done
 
 code=0
 wait $drip || code=$?

@@ -34,8 +34,8 @@ void fields_add_rate(fields *f, int rank, double rate, const char *what)
         return;
     x = fields_add(f, rank, "%.*f", decimals, rate);
     if (strcmp(x->text[0], "1.0") == 0)
-        snprintf(x->text[0], FIELD_ROOM, "1 %.*s/s", (int)strlen(what) - 1,
-                 what);
+        snprintf(x->text[0], FIELD_ROOM, "1 %.*s/s",
+                 (int)strlen(what) - (what[strlen(what) - 1] == 's'), what);
     else
         snprintf(x->text[0], FIELD_ROOM, "%.*f %s/s", decimals, rate, what);
     if (strcmp(what, "pictures") == 0)
