@@ -31,7 +31,7 @@ install_packages() {
         return 0
     }
     for name in "$@"; do
-        dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null |
+        dpkg-query -W -f '${db:Status-Status}\n' "$name" 2>/dev/null |
             grep -qx installed || missing+=" $name"
     done
     [ -n "$missing" ] || return 0
@@ -62,7 +62,7 @@ install_what_exists() {
         while :; do
             found=""
             for name in ${names//|/ }; do
-                dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null |
+                dpkg-query -W -f '${db:Status-Status}\n' "$name" 2>/dev/null |
                     grep -qx installed && found=$name && break
             done
             for name in ${names//|/ }; do
