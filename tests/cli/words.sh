@@ -260,7 +260,18 @@ says 'its vectors are --features class, with which texts cannot be compared'
 for file in t.safetensors t.npy t.jsonl t.csv; do
     run 0 embed -m clip --text texts -o $file
 done
+python3 - "$VITCL" <<'P' >slow || fail "an input that does not wait"
+import os, subprocess, sys, time
+r, w = os.pipe()
+os.set_blocking(r, False)
+p = subprocess.Popen([sys.argv[1], "embed", "-m", "clip", "--text", "-"], stdin=r)
+time.sleep(0.3)
+os.write(w, open("texts", "rb").read())
+os.close(w)
+sys.exit(p.wait())
+P
 run 0 embed -m clip --text - <texts
+cmp out slow || fail "other vectors from an input that does not wait"
 cmp out t.jsonl || fail "the file is not standard output"
 python3 - <<'P' || fail "other vectors of texts"
 import csv, struct

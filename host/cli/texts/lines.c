@@ -3,6 +3,7 @@
  */
 #include "base/file.h"
 #include "base/utf8.h"
+#include "cli/pictures/piped.h"
 #include "texts.h"
 
 #include <errno.h>
@@ -73,7 +74,8 @@ static void trim(const char **text, size_t *n)
 static int read_input(vt_file *out)
 {
     char *text = NULL;
-    size_t n = 0, room = 0, got;
+    size_t n = 0, room = 0;
+    ssize_t got;
 
     guard_spent();
     do {
@@ -87,10 +89,10 @@ static int read_input(vt_file *out)
             }
             text = more;
         }
-        got = fread(text + n, 1, room - n, stdin);
-        n += got;
-    } while (got);
-    if (ferror(stdin)) {
+        got = piped_get(text + n, room - n);
+        n += got > 0 ? (size_t)got : 0;
+    } while (got > 0);
+    if (got < 0) {
         free(text);
         return fail("standard input: %s", strerror(errno));
     }
