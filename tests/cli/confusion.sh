@@ -131,6 +131,9 @@ run 2 eval "${model[@]}" --data data --confusion matrix.txt
 says "must be FILE.csv, FILE.png or FILE.svg, not 'matrix.txt'"
 run 1 eval "${model[@]}" --data data --confusion nowhere/matrix.csv
 says 'nowhere/matrix.csv: cannot write: No such file'
+ln -s nowhere/matrix.csv linked.csv # known before the data is read
+run 1 eval "${model[@]}" --data nothing --confusion linked.csv
+says 'linked.csv: cannot write: No such file'
 [ -n "${VITCL_PLOT-}" ] || {
     run 1 eval "${model[@]}" --data data --confusion matrix.svg
     says 'built without Cairo'

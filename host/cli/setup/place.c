@@ -1,6 +1,7 @@
 /*
  * place.c - whether a file can be written later: said before hours of work.
  */
+#include "base/file.h"
 #include "setup.h"
 
 #include <errno.h>
@@ -71,12 +72,17 @@ int place_folder(const char *path)
 
 int place_ready(const char *path, const char *made)
 {
-    char folder[PATH_MAX];
+    char folder[PATH_MAX], *target = NULL;
     const char *name;
     struct stat st;
+    bool fits;
     int why;
 
-    if (!folder_of(folder, &name, path))
+    if (vt_newfile_target(&target, path) != VITCL_OK)
+        return failed();
+    fits = folder_of(folder, &name, target);
+    free(target);
+    if (!fits)
         return fail("%.200s..: the path is too long", path);
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return fail("%s: is a folder, not a file", path);
