@@ -19,7 +19,7 @@ static const opt options[] = {{0, "json", OPT_FLAG, NULL,
                                offsetof(models, json)},
                               OPT_DONE};
 
-enum { REPOSITORIES_MAX = 10000, FAMILY = 32, SHORT = 7, COLUMNS = 80 };
+enum { REPOSITORIES_MAX = 10000, FAMILY = 32, SHORT = 7 };
 
 typedef struct row {
     char name[HUB_NAME], commit[HUB_COMMIT], family[FAMILY];
@@ -144,12 +144,12 @@ static void print_table(const rows *all)
 
         family = n > family ? n : family;
     }
-    const int rest = 2 + 8 + 2 + 8 + 2 + family;
+    const int room = terminal_columns() - (2 + 8 + 2 + 8 + 2 + family);
 
     for (size_t i = 0; i < all->count; i++) {
         const int n = (int)strlen(all->item[i].name);
 
-        if (n > wide && (n + rest <= COLUMNS || !is_terminal(stdout)))
+        if (n > wide && n <= room)
             wide = n;
     }
     printf("%-*s  %-8s  %8s  %s\n", wide, "model", titles[0], titles[1],

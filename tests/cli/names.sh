@@ -231,3 +231,5 @@ lines = [line for line in text.decode().replace("\r", "").split("\n")
 assert max(map(len, lines)) <= 80, lines
 assert sys.argv[2] in lines, lines
 P
+on_terminal 72 0 models
+fits 72
