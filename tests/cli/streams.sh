@@ -231,6 +231,8 @@ tar -cf in.tar a.jpg
 for pack in cat gzip; do
     $pack <in.tar | list 'archive, not a list of paths \(--tar'
 done
+echo - | "$VITCL" classify -k 1 - >out 2>err && fail "a file named -"
+err_has '^vitcl classify: \./-: No such file'
 run 1 classify https://example.org/cat.jpg
 err_has 'cat.jpg: addresses are not opened; .*curl -sL ADDRESS \| vitcl classify -'
 small="--preset vit-ti/16 --size 32"

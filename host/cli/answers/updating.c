@@ -214,8 +214,7 @@ static int list(updating *u, const words *operands, const picture_options *how)
             note("%s", error);
             u->broken = u->cut = true;
         } else {
-            /* the paths are read again as operands, where - is the list */
-            code = add_named(u, strcmp(path, "-") == 0 ? "./-" : path, error);
+            code = add_named(u, path, error);
         }
     }
     if (code == EXIT_OK && error)

@@ -303,6 +303,8 @@ static bool listed(picture_paths *s)
         return false;
     if (n == 0 && s->delimiter == '\0')
         return spoilt(s, "is empty");
+    if (strcmp(s->line, "-") == 0)
+        strcpy(s->line, "./-"); /* - is the list itself */
     return true;
 }
 
