@@ -19,18 +19,34 @@ static uint32_t to_bits(float f)
     return u;
 }
 
+/* Without branches, so that a compiler can widen several at once. */
+static inline float widen(uint16_t h)
+{
+    const uint32_t sign = (uint32_t)(h & 0x8000) << 16, a = h & 0x7fff;
+    const uint32_t subnormal = to_bits((float)(int32_t)a * 0x1p-24f);
+    const uint32_t is_subnormal = -(uint32_t)(a < 0x400);
+    const uint32_t is_infinite = -(uint32_t)(a >= 0x7c00); /* or NaN */
+    const uint32_t normal =
+        (a << 13) + (112u << 23) + (is_infinite & (112u << 23));
+
+    return from_bits(sign | (subnormal & is_subnormal) |
+                     (normal & ~is_subnormal));
+}
+
 float vt_f16_to_f32(uint16_t h)
 {
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16;
-    uint32_t exponent = (h >> 10) & 0x1f, mantissa = h & 0x3ff;
+    return widen(h);
+}
 
-    if (exponent == 31)
-        return from_bits(sign | 0x7f800000 | mantissa << 13);
-    if (exponent == 0) { /* zero or subnormal: mantissa * 2^-24, exact */
-        float f = (float)mantissa * 0x1p-24f;
-        return from_bits(sign | to_bits(f));
+void vt_f16_row_to_f32(float *restrict out, const uint8_t *restrict from,
+                       size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t h;
+
+        memcpy(&h, from + i * sizeof h, sizeof h);
+        out[i] = widen(h);
     }
-    return from_bits(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
 uint16_t vt_f32_to_f16(float f)

@@ -234,7 +234,8 @@ static void convert(float *out, const uint8_t *from, size_t n, vt_file_dtype t)
 {
     switch (t) {
     case VT_FILE_F16:
-        CONVERT(uint16_t, vt_f16_to_f32(v));
+        vt_f16_row_to_f32(out, from, n);
+        break;
     case VT_FILE_BF16:
         CONVERT(uint16_t, vt_bf16_to_f32(v));
     case VT_FILE_F64:

@@ -65,6 +65,21 @@ Test(half, f16)
     check(10, 15, vt_f16_to_f32, vt_f32_to_f16);
 }
 
+Test(half, a_row_is_its_elements)
+{
+    static uint8_t bytes[1 + 2 * 65536];
+    static float row[65536];
+
+    for (unsigned h = 0; h < 65536; h++)
+        memcpy(bytes + 1 + (size_t)2 * h, &(uint16_t){(uint16_t)h}, 2);
+    vt_f16_row_to_f32(row, bytes + 1, 65536);
+    for (unsigned h = 0; h < 65536; h++) {
+        const float one = vt_f16_to_f32((uint16_t)h);
+
+        cr_assert_eq(memcmp(&one, &row[h], sizeof one), 0, "%04x", h);
+    }
+}
+
 Test(half, bf16)
 {
     check(7, 127, vt_bf16_to_f32, vt_f32_to_bf16);
