@@ -374,11 +374,16 @@ static vitcl_status copy_pixels(uint8_t *rgb, const vt_decoder_pool *p,
     return VITCL_OK;
 }
 
-/* Removes the first job; its slot is free, so the workers can continue. */
-static void leave(vt_decoder_pool *p)
+/* Removes the first job; its slot is free, so the workers can continue. Returns
+ * st, with its message: the next ones may fail, too. */
+static vitcl_status leave(vt_decoder_pool *p, vitcl_status st)
 {
+    char message[VT_MESSAGE_ROOM];
+
+    snprintf(message, sizeof message, "%s", vt_message());
     drop_head(p);
     dispatch_all(p);
+    return st == VITCL_OK ? st : vt_fail(st, "%s", message);
 }
 
 static vitcl_status failure_of(const vt_decode_job *j)
@@ -436,8 +441,7 @@ vitcl_status vt_pool_next(uint8_t *rgb, vt_decoder_pool *p)
         st = copy_pixels(rgb, p, j, 0, (size_t)p->thumb_at);
     if (st == VITCL_OK && p->side)
         st = copy_thumb(p, j);
-    leave(p);
-    return st;
+    return leave(p, st);
 }
 
 vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p)
@@ -460,8 +464,7 @@ vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p)
     *out = picture, picture = (vt_picture){0};
 done:
     vt_picture_free(&picture);
-    leave(p);
-    return st;
+    return leave(p, st);
 }
 
 void vt_pool_free(vt_decoder_pool *p)

@@ -91,6 +91,28 @@ Test(sandbox, order_and_pixels)
     vt_pool_free(NULL);
 }
 
+/* Each has its own message, also while the next ones fail. */
+Test(sandbox, many_failures)
+{
+    vt_preprocess p = vt_test_how();
+    vt_decoder_pool *pool = NULL;
+    uint8_t rgb[VT_TEST_BYTES];
+    char path[64];
+
+    cr_assert_eq(vt_pool_new(&pool, &p, 1), VITCL_OK);
+    for (int take = 0; take < 2; take++)
+        for (int i = 0; i < 100; i++) {
+            snprintf(path, sizeof path, "no such file %d.jpg", i);
+            if (!take) {
+                cr_assert_eq(vt_pool_push(pool, path), VITCL_OK);
+                continue;
+            }
+            cr_expect_eq(vt_pool_next(rgb, pool), VITCL_EIO);
+            cr_expect(strstr(vt_message(), path), "%s: %s", path, vt_message());
+        }
+    vt_pool_free(pool);
+}
+
 /* The number after `key` in /proc/PID/status. */
 static int status_field(pid_t pid, const char *key)
 {
