@@ -6,7 +6,9 @@
  * parent opens a picture and sends the open file with a slot number; the worker
  * leaves the finished pixels in the slot, from where they are copied once, to
  * the caller. Several orders wait in each socket, so the workers continue while
- * the caller is busy. When no slot is free, a picture waits as a path.
+ * the caller is busy. When no slot is free, a picture waits as a path. Slots
+ * become free in push order, so each worker's last one is for the first picture
+ * alone: it may need another worker than at first.
  *
  * All workers share one memory budget. Half of it is divided evenly. A picture
  * that needs more than such a share goes to one more worker, which has the
@@ -28,7 +30,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { AHEAD = 32 }; /* orders in addition to two per worker */
+enum {
+    AHEAD = 32, /* orders in addition to two per worker */
+    FIRST = 1   /* slot of each worker for the first picture alone */
+};
 /* larger slots are released after use */
 #define RELEASED ((uint64_t)16 << 20)
 
@@ -47,7 +52,9 @@ static vitcl_status make(vt_decoder_pool **out, const vt_preprocess *how,
     if (how)
         p->how = *how;
     p->count = limits->workers + (limits->large > 0);
-    p->depth = p->whole ? 1 : (2 * p->count + AHEAD + p->count - 1) / p->count;
+    p->depth = FIRST; /* whole pictures come one by one */
+    if (!p->whole)
+        p->depth += (2 * p->count + AHEAD + p->count - 1) / p->count;
     p->thumb_at = how        ? (uint64_t)how->height * how->width * 3
                   : p->whole ? limits->pixels * 3
                              : 0;
@@ -120,20 +127,23 @@ done:
     return st;
 }
 
-/* The least loaded worker that can take an order; VT_NO_WORKER: none. */
-static int free_worker(const vt_decoder_pool *p, bool large, uint32_t *slot)
+/* The least loaded worker that can take the job; VT_NO_WORKER: none. */
+static int free_worker(const vt_decoder_pool *p, const vt_decode_job *j,
+                       uint32_t *slot)
 {
+    const uint32_t kept = j == vt_pool_job(p, 0) ? 0 : FIRST;
     int best = VT_NO_WORKER;
 
     for (unsigned i = 0; i < p->count; i++) {
         const vt_worker *w = &p->workers[i];
+        uint32_t room = 0;
 
-        if (w->process.os.pid <= 0 || vt_pool_is_large(p, i) != large ||
+        if (w->process.os.pid <= 0 || vt_pool_is_large(p, i) != j->large ||
             (best != VT_NO_WORKER &&
              w->unfinished >= p->workers[best].unfinished))
             continue;
         for (uint32_t s = 0; s < p->depth; s++)
-            if (!w->taken[s]) {
+            if (!w->taken[s] && room++ == kept) {
                 best = (int)i;
                 *slot = s;
                 break;
@@ -208,7 +218,7 @@ static bool dispatch(vt_decoder_pool *p, vt_decode_job *j)
 
     if (j->large && p->workers[p->count - 1].process.os.pid <= 0)
         st = vt_pool_start(p, p->count - 1);
-    target = free_worker(p, j->large, &slot);
+    target = free_worker(p, j, &slot);
     if (st == VITCL_OK && target == VT_NO_WORKER)
         return false;
     if (st == VITCL_OK)

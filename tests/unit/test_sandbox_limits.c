@@ -1,16 +1,20 @@
 /*
  * test_sandbox_limits.c - what a picture may cost: the memory of all decoder
- * processes, time, pixels.
+ * processes, time, pixels. Whatever it costs, the first one gets its turn.
  */
 #include "base/memory.h"
+#include "image/pool.h"
 #include "support/paths.h"
+#include "support/pictures.h"
 #include "support/pool.h"
 #include "support/skip.h"
 
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jpeglib.h>
 
@@ -148,6 +152,110 @@ Test(sandbox, shared_budget)
     vt_picture_free(&out);
     free(file[0]);
     free(file[1]);
+}
+
+/* A small picture in a file that needs 65 MiB of memory. */
+static const char *padded(void)
+{
+    const char *path = vt_test_path(vt_test_folder(), "padded.jpg");
+    size_t size = 0;
+    unsigned char *bytes = vt_test_bytes(&size, VT_DATA, "sample.jpg");
+    FILE *f = fopen(path, "wb");
+
+    cr_assert(bytes && f && fwrite(bytes, 1, size, f) == size);
+    cr_assert(fclose(f) == 0 && truncate(path, 65 << 20) == 0);
+    free(bytes);
+    return path;
+}
+
+static void tell(const vt_decoder_pool *pool, unsigned worker, int number)
+{
+    cr_assert_eq(kill(pool->workers[worker].process.os.pid, number), 0);
+}
+
+static void push(vt_decoder_pool *pool, const char *path)
+{
+    cr_assert_eq(vt_pool_push(pool, path), VITCL_OK, "%s", vt_message());
+}
+
+/* Waits until the i-th picture is decoded. */
+static vt_decode_job *settled(vt_decoder_pool *pool, unsigned i)
+{
+    while (vt_pool_job(pool, i)->state == VT_DECODE_SENT)
+        vt_pool_listen(pool, 1000);
+    return vt_pool_job(pool, i);
+}
+
+static void take_all(vt_decoder_pool *pool)
+{
+    uint8_t rgb[VT_TEST_BYTES];
+
+    while (vt_pool_pending(pool))
+        cr_expect_eq(vt_pool_next(rgb, pool), VITCL_OK, "%s", vt_message());
+}
+
+/* The first picture is found too large for its decoder after so many others
+ * that these would fill the large decoder. */
+Test(sandbox, large_after_others, .timeout = 60)
+{
+    vt_preprocess p = vt_test_how();
+    vt_decoder_pool *pool = NULL;
+    const char *path = padded();
+
+    if (VT_TEST_SANITIZED)
+        vt_skip("a sanitizer's memory is not limited");
+    setenv("VITCL_DECODE_MEMORY", "1024", 1);
+    cr_assert_eq(vt_pool_new(&pool, &p, 8), VITCL_OK);
+    cr_assert(pool->count == 9 && pool->depth < pool->count);
+    tell(pool, 0, SIGSTOP);
+    for (unsigned i = 0; i <= pool->depth; i++)
+        push(pool, path); /* the first to the decoder that is stopped */
+    for (unsigned i = 1; i <= pool->depth; i++)
+        cr_assert(settled(pool, i)->large);
+    push(pool, VT_DATA "/sample.jpg"); /* sends those that wait, too */
+    tell(pool, 0, SIGCONT);
+    take_all(pool);
+    vt_pool_free(pool);
+    vt_test_tidy();
+}
+
+/* A decoder dies and no other can be started: its pictures get their turn even
+ * if later ones would fill the other decoder. */
+Test(sandbox, a_decoder_less, .timeout = 60)
+{
+    vt_preprocess p = vt_test_how();
+    vt_decoder_pool *pool = NULL;
+    const char *path = VT_DATA "/sample.jpg";
+    uint8_t rgb[VT_TEST_BYTES];
+
+    setenv("VITCL_DECODE_PIXELS", "1", 1);
+    setenv("VITCL_DECODE_MEMORY", "1024", 1);
+    cr_assert_eq(vt_pool_new(&pool, &p, 2), VITCL_OK);
+    cr_assert_eq(pool->count, 2);
+    for (unsigned i = 0; i < 2; i++)
+        tell(pool, i, SIGSTOP);
+    for (unsigned i = 0; i < 2; i++)
+        push(pool, path);
+    tell(pool, 0, SIGCONT);
+    settled(pool, 0);
+    tell(pool, 0, SIGSTOP);
+    for (unsigned i = 0; i < 2; i++)
+        push(pool, path); /* both to the first decoder */
+    tell(pool, 1, SIGCONT);
+    settled(pool, 1);
+    for (unsigned i = 4; i < pool->depth + 3; i++) {
+        push(pool, path);
+        if (vt_pool_job(pool, i)->worker == 1)
+            settled(pool, i);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        cr_assert_eq(vt_pool_next(rgb, pool), VITCL_OK);
+    push(pool, path);
+    setenv("VITCL_DECODE", "/no such program", 1);
+    tell(pool, 0, SIGKILL);
+    cr_expect_eq(vt_pool_next(rgb, pool), VITCL_ECORRUPT);
+    take_all(pool);
+    vt_pool_free(pool);
 }
 
 Test(sandbox, limits_from_the_environment)
