@@ -58,9 +58,11 @@
  *            VITCL_EBUSY. A call that would change a dataset while it is
  *            evaluated does so, too. vitcl_session_stop(), and functions that
  *            only describe a handle, are always allowed. Running a session and
- *            reading from it are two calls: if another thread runs it between
- *            them, there is nothing to read (VITCL_EINVAL). A tuner belongs to
- *            one thread. See "Shared state" at the end.
+ *            reading from it are two calls: threads that share a session need
+ *            one lock around both. Without it, a read may give the answers of
+ *            another thread's run, although most such reads are noticed and
+ *            return VITCL_EINVAL. A tuner belongs to one thread. See "Shared
+ *            state" at the end.
  * fork()     OpenCL drivers do not survive it. In a child of a process that
  *            has opened a device, calls that need a device or a loader fail.
  *            Handles can be freed there, which does not affect the parent.

@@ -4,6 +4,9 @@
  * A run and the reading of its answers are two calls. A thread whose run was
  * replaced by another thread's before any thread read it gets an error, and not
  * the other's answers. A session that is handed from thread to thread is right.
+ * Not noticed: a second read of a run, a run before this thread ran another
+ * session, and one that 64 others have replaced. Only a lock around both calls
+ * is safe.
  */
 #include "api/handles.h"
 
