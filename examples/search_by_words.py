@@ -13,10 +13,6 @@ import sys
 from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 
 
-class Image(Structure):
-    _fields_ = [("width", c_uint32), ("height", c_uint32), ("rgb", POINTER(c_uint8))]
-
-
 class TextInfo(Structure):
     _fields_ = [("size", c_size_t), ("family", c_char * 32),
                 ("layers", c_uint32), ("width", c_uint32), ("heads", c_uint32), ("mlp", c_uint32),
@@ -32,13 +28,17 @@ lib.vitcl_session_new.argtypes = [POINTER(c_void_p), c_void_p, c_void_p]
 lib.vitcl_text_new.argtypes = [POINTER(c_void_p), c_void_p, c_char_p, c_void_p]
 lib.vitcl_text_describe.argtypes = [POINTER(TextInfo), c_void_p]
 lib.vitcl_text_embed.argtypes = [POINTER(c_float), c_void_p, POINTER(c_char_p), c_uint32]
-lib.vitcl_image_load.argtypes = [POINTER(Image), c_char_p]
-lib.vitcl_image_free.argtypes = [POINTER(Image)]
-lib.vitcl_embed.argtypes = [POINTER(c_float), c_void_p, POINTER(Image), c_uint32]
+lib.vitcl_loader_new.argtypes = [POINTER(c_void_p), c_void_p, c_uint32]
+lib.vitcl_loader_push.argtypes = [c_void_p, c_char_p]
+lib.vitcl_loader_next.argtypes = [POINTER(c_uint8), c_void_p]
+lib.vitcl_session_size.argtypes = [POINTER(c_uint32), POINTER(c_uint32), c_void_p]
+lib.vitcl_session_size.restype = None
+lib.vitcl_session_run_rgb.argtypes = [c_void_p, POINTER(c_uint8), c_uint32]
+lib.vitcl_session_read.argtypes = [POINTER(c_float), c_size_t, c_void_p, c_char_p, c_uint32]
 lib.vitcl_session_features.argtypes = [c_void_p]
 lib.vitcl_session_features.restype = c_uint32
 lib.vitcl_last_error.restype = c_char_p
-for name in "device", "model", "session", "text":
+for name in "device", "model", "session", "loader", "text":
     getattr(lib, f"vitcl_{name}_free").argtypes = [c_void_p]
 
 
@@ -54,13 +54,18 @@ def unit(vector):
 
 class Towers:
     def __init__(self, model):
-        self.device, self.model, self.session, self.text = (c_void_p() for _ in range(4))
+        self.device, self.model, self.session, self.loader, self.text = (c_void_p() for _ in range(5))
         info = TextInfo(size=ctypes.sizeof(TextInfo))
         check(lib.vitcl_device_open(byref(self.device), None))
         check(lib.vitcl_text_new(byref(self.text), self.device, os.fsencode(model), None))
         check(lib.vitcl_text_describe(byref(info), self.text))
         check(lib.vitcl_model_load(byref(self.model), self.device, os.fsencode(model)))
         check(lib.vitcl_session_new(byref(self.session), self.model, None))
+        # puts transparent pictures on white, if the model does
+        check(lib.vitcl_loader_new(byref(self.loader), self.session, 1))
+        height, width = c_uint32(), c_uint32()
+        lib.vitcl_session_size(byref(height), byref(width), self.session)
+        self.rgb = (c_uint8 * (height.value * width.value * 3))()
         self.features = info.features
         if lib.vitcl_session_features(self.session) != self.features:
             raise RuntimeError(f"{model}: the towers give vectors of different lengths")
@@ -71,16 +76,16 @@ class Towers:
         return unit(out)
 
     def picture(self, path):
-        out, image = (c_float * self.features)(), Image()
-        check(lib.vitcl_image_load(byref(image), os.fsencode(path)))
-        try:
-            check(lib.vitcl_embed(out, self.session, byref(image), 1))
-        finally:
-            lib.vitcl_image_free(byref(image))
+        out = (c_float * self.features)()
+        check(lib.vitcl_loader_push(self.loader, os.fsencode(path)))
+        check(lib.vitcl_loader_next(self.rgb, self.loader))
+        check(lib.vitcl_session_run_rgb(self.session, self.rgb, 1))
+        check(lib.vitcl_session_read(out, self.features, self.session, b"features", 1))
         return unit(out)
 
     def __del__(self):
         lib.vitcl_text_free(self.text)
+        lib.vitcl_loader_free(self.loader)
         lib.vitcl_session_free(self.session)
         lib.vitcl_model_free(self.model)
         lib.vitcl_device_free(self.device)

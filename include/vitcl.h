@@ -359,7 +359,11 @@ typedef struct {
  * last of these.
  * Limits: VITCL_DECODE_MEMORY (MiB for all decoders together; a quarter of the
  * machine's memory), VITCL_DECODE_SECONDS (processor time per picture; 30) and
- * VITCL_DECODE_PIXELS (millions per picture; 179). */
+ * VITCL_DECODE_PIXELS (millions per picture; 179).
+ * Both drop opacity, since they do not know the model. Some models (CLIP,
+ * SigLIP, DINOv2) put transparent pictures on white instead: a loader does that
+ * for its session, and so does the program vitcl. For such models, decode with
+ * vitcl_loader_new(). */
 VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
 VITCL_STATUS vitcl_image_decode(vitcl_image *out, const void *bytes,
                                 size_t size, const char *name);

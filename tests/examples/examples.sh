@@ -31,7 +31,7 @@ refuses() { # WHERE COMMAND...: must end with one line other than "success",
 }
 
 python3 - "$dir" "$picture" <<'P'
-import os, random, shutil, sys
+import os, random, shutil, struct, sys, zlib
 dir, picture = sys.argv[1:]
 random.seed(1)
 for split, n in (("train", 8), ("test", 2)):
@@ -48,6 +48,14 @@ for i in range(9):
     shutil.copy(f"{dir}/photos/test/red/0.ppm", f"{dir}/holiday/c{i}.ppm")
 with open(f"{dir}/holiday/a.txt", "w") as f:
     f.write("no picture")
+with open(f"{dir}/clear.png", "wb") as f: # black, and transparent
+    f.write(b"\x89PNG\r\n\x1a\n")
+    for name, data in ((b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 6, 0, 0, 0)),
+                       (b"IDAT", zlib.compress(bytes(8 * (1 + 8 * 4)))), (b"IEND", b"")):
+        f.write(struct.pack(">I", len(data)) + name + data +
+                struct.pack(">I", zlib.crc32(name + data)))
+with open(f"{dir}/white.ppm", "wb") as f:
+    f.write(b"P6\n8 8\n255\n" + b"\xff" * 8 * 8 * 3)
 P
 
 check_all() { # WHERE: runs the programs in $dir/WHERE
@@ -89,6 +97,12 @@ P
         runs "$1" python3 "$root/examples/search_by_words.py" "$words" "a dog" "$picture" "$dir/holiday/c1.ppm"
         sort "$dir/said" | cmp -s - "$dir/nearness" ||
             fail "$1: search_by_words.py: $(cat "$dir/said"), not $(cat "$dir/nearness")"
+        for program in "$bin/search_by_words" "python3 $root/examples/search_by_words.py"; do
+            # shellcheck disable=SC2086 # words are wanted
+            runs "$1" $program "$words" "a dog" "$dir/clear.png" "$dir/white.ppm"
+            [ "$(cut -f 1 "$dir/said" | uniq | wc -l)" = 1 ] ||
+                fail "$1: $program: a transparent picture is not on white"
+        done
         refuses "$1" "$bin/search_by_words" "$words" "a dog" nowhere.jpg
         refuses "$1" "$bin/search_by_words" nowhere "a dog" "$picture"
         refuses "$1" python3 "$root/examples/search_by_words.py" "$words" "a dog" nowhere.jpg
