@@ -313,7 +313,8 @@ typedef struct {
  * "pos_embed", in the shape that the model's own picture size needs: a patch is
  * one row of 3 * height * width numbers. data: NULL, or room for all its
  * elements; count: their number. VITCL_EINVAL: there is no such weight, or it
- * has another number of elements. */
+ * has another number of elements. After an error, part of data may have been
+ * written. */
 VITCL_STATUS vitcl_model_weight(vitcl_tensor_info *out, float *data,
                                 size_t count, const vitcl_model *model,
                                 const char *name);
@@ -643,7 +644,8 @@ VITCL_STATUS vitcl_tensors_open(vitcl_tensors **out, const char *path);
 VITCL_STATUS vitcl_tensors_shape(vitcl_shape *out, const vitcl_tensors *t,
                                  const char *name);
 /* Reads a tensor of any float type as f32; `count` must be its number of
- * elements. VITCL_EUNSUPPORTED: a finite number is too large for f32. */
+ * elements. VITCL_EUNSUPPORTED: a finite number is too large for f32. After an
+ * error, part of out may have been written. */
 VITCL_STATUS vitcl_tensors_read(float *out, const vitcl_tensors *t,
                                 const char *name, uint64_t count);
 void vitcl_tensors_free(vitcl_tensors *t);
