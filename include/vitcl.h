@@ -662,7 +662,9 @@ VITCL_STATUS vitcl_tensors_write(const char *path, const vitcl_shape *shapes,
  * _keep() is called instead of _finish(), or after an error of _finish() or
  * _add(), as on a full disk: the whole rows so far get the first of the names
  * x.partial.npy, x.partial2.npy .. that no file has, for a path x.npy. It
- * writes the name to name[size] and their number to *count. 0: no file. */
+ * writes the name to name[size] and their number to *count. 0: no file.
+ * VITCL_EINVAL: the longest of these names, x.partial1000.npy, does not fit;
+ * nothing is done, so call it again with more room. */
 typedef struct vitcl_rows vitcl_rows;
 VITCL_STATUS vitcl_rows_open(vitcl_rows **out, const char *path,
                              const vitcl_shape *row);

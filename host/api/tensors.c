@@ -299,12 +299,18 @@ static vitcl_status keep(char *name, size_t size, uint64_t *count,
 {
     const size_t row = rows->count * sizeof(float);
     vitcl_status st;
-    char head[HEAD], *path = NULL;
+    char head[HEAD], *path = NULL, *longest = NULL;
     uint64_t there;
 
     VT_TRY(ours(rows));
     if (!rows->file.f)
         return vt_fail(VITCL_EINVAL, "the rows are finished");
+    VT_TRY(vt_partial_name(&longest, rows->file.path, VT_PARTIAL_MOST));
+    if (strlen(longest) >= size)
+        VT_TRY(vt_fail(VITCL_EINVAL,
+                       "%s: the name of the rows that are kept may need %zu "
+                       "bytes; there is room for %zu",
+                       rows->file.path, strlen(longest) + 1, size));
     rows->failed = true;
     VT_TRY(vt_partial_size(&there, &rows->file));
     there = there < HEAD ? 0 : row ? (there - HEAD) / row : rows->rows;
@@ -322,6 +328,7 @@ static vitcl_status keep(char *name, size_t size, uint64_t *count,
     snprintf(name, size, "%s", path);
 done:
     free(path);
+    free(longest);
     return st;
 }
 
@@ -331,8 +338,6 @@ vitcl_status vitcl_rows_keep(char *name, size_t size, uint64_t *count,
     VT_GIVEN(name);
     VT_GIVEN(count);
     VT_GIVEN(rows);
-    if (size == 0)
-        return vt_fail(VITCL_EINVAL, "a name needs room");
     VT_RETURN_ALONE(rows, "vitcl_rows", keep(name, size, count, rows));
 }
 

@@ -90,6 +90,7 @@ bool vt_newfile_name(vt_newfile *n, const char *name);
 
 /* x.partial.jsonl of x.jsonl; from number 2 on x.partial2.jsonl. Beside the
  * file that a link leads to. */
+enum { VT_PARTIAL_MOST = 1000 }; /* the last number */
 vitcl_status vt_partial_name(char **out, const char *path, unsigned number);
 /* The bytes that are in the file. What could not be written, on a full disk, is
  * forgotten, so that more can be written. */

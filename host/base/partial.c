@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST = 1000, PIECE = 1 << 16 };
+enum { PIECE = 1 << 16 };
 
 vitcl_status vt_partial_name(char **out, const char *path, unsigned number)
 {
@@ -145,7 +145,7 @@ vitcl_status vt_partial_keep(char **name, vt_newfile *n, uint64_t bytes,
     VT_TRY(cut(n, bytes));
     if (beside)
         VT_TRY(cut(beside, beside_bytes));
-    for (unsigned i = 1; taken && i <= MOST; i++)
+    for (unsigned i = 1; taken && i <= VT_PARTIAL_MOST; i++)
         VT_TRY(give_names(name, &taken, n, beside, i, replace));
     if (taken)
         st = vt_fail(VITCL_EIO,

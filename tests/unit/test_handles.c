@@ -129,6 +129,8 @@ Test(handles, a_forked_child_is_refused)
     /* rows that cannot be finished can be kept */
     cr_assert_eq(mkdir(rows, 0777), 0);
     cr_expect_eq(vitcl_rows_finish(t.rows), VITCL_EIO);
+    cr_expect_eq(vitcl_rows_keep(name, strlen(rows) + 4, &count, t.rows),
+                 VITCL_EINVAL, "a name that is cut");
     need(vitcl_rows_keep(name, sizeof name, &count, t.rows));
     cr_expect_eq(count, 1);
     cr_expect(stat(name, &file) == 0 &&
