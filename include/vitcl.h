@@ -261,6 +261,9 @@ typedef struct {
                               buffer */
     uint32_t rows, columns; /* of the grid of patches, whose tokens are the last
                                in a block, row by row; 0: there are no tokens */
+    uint32_t read_first, read_count; /* the tokens that the head reads: the
+                                        class token, or else those that it
+                                        pools; count 0: there are no tokens */
 } vitcl_model_info;
 /* Describes the model for pictures of height x width pixels (0: its own) in a
  * batch (0: 1). */

@@ -79,13 +79,13 @@ def show(name, values):
     print(name, ", ".join(f"{v:.9f}" for v in values))
 
 
-def rollout_of(probs, fuse, residual):
+def rollout_of(probs, fuse, residual, first=0, count=1):
     t = probs.shape[-1]
     product = np.eye(t)
     for layer in probs:
         a = (1 - residual) * fuse(layer, axis=0) + residual * np.eye(t)
         product = (a / a.sum(-1, keepdims=True)) @ product
-    return product[0]
+    return product[first : first + count].mean(0)
 
 
 def distance_of(probs, side, patch):
@@ -109,9 +109,10 @@ def components(x, k):
     return axes, (x @ axes.T).T, share
 
 
-def relevance(folder, pooled):
+def relevance(folder, first, count):
     """Relevance of class 3 for the first picture (Chefer, Gur and Wolf, arXiv
-    2103.15679, equations 5 and 6), with PyTorch's gradients."""
+    2103.15679, equations 5 and 6), with PyTorch's gradients; the head reads
+    these tokens."""
     import json
 
     import timm, torch
@@ -130,7 +131,7 @@ def relevance(folder, pooled):
     r = torch.eye(t)
     for a in kept:
         r = r + (a.grad * a)[0].clamp(min=0).mean(0) @ r
-    return (r.mean(0) if pooled else r[0]).detach().numpy()
+    return r[first : first + count].mean(0).detach().numpy()
 
 
 def write(models, hf_vit, out):
@@ -149,10 +150,13 @@ def write(models, hf_vit, out):
     unit = pos / np.linalg.norm(pos, axis=1, keepdims=True)
     made = {
         "rollout_mean": rollout_of(p, np.mean, 0.5), "rollout_max": rollout_of(p, np.max, 0.3),
+        "rollout_patches": rollout_of(p, np.mean, 0.5, 1, 64),
         "distance": distance_of(p, 8, 16), "token_map": p[1, :, 0, 1:], "patch_map": p[0, :, 1 + 11, 1:],
         "mean_map": p[1, :, 1:, 1:].mean(1), "pca_axes": axes, "pca_scores": scores, "pca_shares": share,
-        "relevance_token": relevance(models + "/timm_vit", False),
-        "relevance_mean": relevance(models + "/timm_vit_gap_rect", True),
+        "relevance_token": relevance(models + "/timm_vit", 0, 1),
+        "relevance_mean": relevance(models + "/timm_vit_gap_rect", 0, 8),
+        "relevance_registers": relevance(models + "/timm_vit_avg_reg", 3, 9),
+        "relevance_distilled": relevance(models + "/timm_deit_distilled", 0, 2),
         "filters": f_axes, "filter_shares": f_share, "positions": unit @ unit.T,
     }
     made = {k: np.ascontiguousarray(v, dtype=np.float32) for k, v in made.items()}

@@ -243,6 +243,20 @@ bool vt_handle_fits(const vt_plan *p, const vitcl_model *m, double beside)
                (double)info->memory_bytes;
 }
 
+/* Of a head that reads the class token and also the mean of the patches, such
+ * as DINOv2's, this is the class token: the two are not one mean. */
+static void find_read(vitcl_model_info *info, const vt_config *c)
+{
+    const bool token =
+        c->dist_head || (!c->attn_pool && (c->pool == VT_POOL_TOKEN ||
+                                           c->pool == VT_POOL_CLS_MEAN));
+
+    info->read_first = token || c->pool_all ? 0 : (uint32_t)c->pool_first;
+    info->read_count = c->dist_head ? 2
+                       : token      ? 1
+                                    : info->tokens - info->read_first;
+}
+
 vitcl_status vitcl_model_describe(vitcl_model_info *out,
                                   const vitcl_model *model, uint32_t height,
                                   uint32_t width, uint32_t batch)
@@ -289,8 +303,10 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
                        ? vt_model_tokens(m->model, (int)height, (int)width)
                        : vt_dim(p, tokens, 1));
     if (c->heads &&
-        vt_model_grid(&rows, &columns, m->model, (int)height, (int)width))
+        vt_model_grid(&rows, &columns, m->model, (int)height, (int)width)) {
         info.rows = (uint32_t)rows, info.columns = (uint32_t)columns;
+        find_read(&info, c);
+    }
     info.parameters = vt_model_parameters(model->model);
     info.gmac = macs / 1e9;
     info.weights_bytes = info.parameters * sizeof(float);

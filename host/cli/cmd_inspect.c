@@ -33,7 +33,7 @@ static const opt options[] = {
      offsetof(inspect, show.head)},
     {0, "query", OPT_TEXT, "X,Y",
      "draw the attention of the patch at these pixels of the picture as the "
-     "model sees it (default: of the class token)",
+     "model sees it (default: of the tokens that the head reads)",
      offsetof(inspect, show.query)},
     {0, "class", OPT_TEXT, "N|top",
      "draw the relevance for this class, by index, or for the best",
@@ -127,8 +127,7 @@ static int read_query(work *w)
                  w->query / w->grid.columns + 1,
                  w->query % w->grid.columns + 1);
     else
-        snprintf(w->from, sizeof w->from, "%s",
-                 w->grid.prefix ? "the class token" : "all patches");
+        snprintf(w->from, sizeof w->from, "%s", inspect_read(&w->grid));
     return code;
 }
 
@@ -306,18 +305,15 @@ static int open_folder(work *w, const answer *a)
 /* From what the answer is read from, as in vt_rollout_answer(). */
 static int relate(work *w, const inspect_picture *p)
 {
-    const bool token = w->grid.prefix > 0;
-
-    for (uint32_t i = 0; i < w->tokens; i++)
-        w->relevant[i] = token ? i == 0 : 1.0 / w->patches;
+    vt_answer_row(w->relevant, &w->grid);
     if (vitcl_session_run_gradient(w->session, &w->label, 1) != VITCL_OK)
         return w->broken ? fail("%s: its attention is not over a grid of "
                                 "patches",
                                 w->info.name)
                          : failed();
-    if (!token) /* what each patch began with */
-        for (uint32_t i = 0; i < w->tokens; i++)
-            w->relevant[i] -= 1.0 / w->patches;
+    vt_answer_row(w->one, &w->grid); /* what each token began with */
+    for (uint32_t i = 0; i < w->tokens; i++)
+        w->relevant[i] -= w->one[i];
     return inspect_relevance(&w->files, p, w->relevant + w->grid.prefix,
                              vitcl_class_label(w->model, w->label),
                              vitcl_class_name(w->model, w->label), w->label);
@@ -335,7 +331,7 @@ static int draw(work *w, const answer *a, const uint8_t *rgb)
 
     if (code == EXIT_OK)
         code = inspect_rollout(&w->files, &p, w->row + w->grid.prefix, w->how,
-                               w->grid.prefix > 0);
+                               &w->grid);
     if (code == EXIT_OK)
         code = inspect_attention(&w->files, &p, w->maps, w->drawn, w->first,
                                  w->count, w->from, w->query + 1);

@@ -179,10 +179,19 @@ void vt_rollout_row(double *out, vt_rollout *r, int query)
     follow(out, r);
 }
 
+void vt_answer_row(double *out, const vt_patch_grid *g)
+{
+    const int tokens = g->prefix + g->rows * g->columns;
+
+    for (int i = 0; i < tokens; i++)
+        out[i] = i >= g->read_first && i < g->read_first + g->read_count
+                     ? 1.0 / g->read_count
+                     : 0;
+}
+
 void vt_rollout_answer(double *out, vt_rollout *r, const vt_patch_grid *g)
 {
-    for (int i = 0; i < r->tokens; i++)
-        out[i] = g->prefix ? i == 0 : 1.0 / r->tokens;
+    vt_answer_row(out, g);
     follow(out, r);
 }
 
@@ -223,8 +232,9 @@ void vt_attention_map(double *out, const float *probs, int heads,
 {
     const size_t n = (size_t)g->rows * (size_t)g->columns,
                  prefix = (size_t)g->prefix, t = prefix + n;
-    const size_t queries = query < 0 && !prefix ? n : 1,
-                 from = query < 0 ? 0 : prefix + (size_t)query;
+    const size_t queries = query < 0 ? (size_t)g->read_count : 1,
+                 from =
+                     query < 0 ? (size_t)g->read_first : prefix + (size_t)query;
 
     memset(out, 0, (size_t)heads * n * sizeof *out);
     for (size_t h = 0; h < (size_t)heads; h++)

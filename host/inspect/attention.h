@@ -53,10 +53,14 @@ typedef struct vt_patch_grid {
     int prefix;                 /* tokens before the patches */
     int rows, columns;          /* of patches */
     double height_px, width_px; /* of a patch */
+    int read_first, read_count; /* tokens that the head reads */
 } vt_patch_grid;
 
-/* The row that the answer is read from: that of the class token, or without
- * prefix tokens the mean of all patches' rows. out[T]. */
+/* What the answer takes from each token after the last layer: equal shares of
+ * those that the head reads, and 0 of the others. out[T]. */
+void vt_answer_row(double *out, const vt_patch_grid *grid);
+/* The row that the answer is read from: the mean of the rows of the tokens that
+ * the head reads. out[T]. */
 void vt_rollout_answer(double *out, vt_rollout *r, const vt_patch_grid *grid);
 
 /* Mean attention distance of each head, in pixels (the paper's figures 7 and
@@ -71,14 +75,12 @@ void vt_attention_distance(double *out, const float *probs, int heads,
  * 6), with product = probabilities times a class' gradient in them, [heads, T,
  * T]: the row of R + mean over heads(product, negative numbers as 0) R that
  * belongs to the answer. Its layers come from the last to the first; row[T]
- * begins with 1 for the class token, or their share for the tokens that are
- * averaged. room[T]. */
+ * begins with vt_answer_row(). room[T]. */
 void vt_relevance_step(double *row, double *room, const float *product,
                        int heads, int tokens);
 
 /* Attention to each patch, out[heads][patches]: from patch `query`; or, if that
- * is -1, from the first prefix token, without prefix tokens the mean from all
- * patches. */
+ * is -1, the mean from the tokens that the head reads. */
 void vt_attention_map(double *out, const float *probs, int heads,
                       const vt_patch_grid *grid, int query);
 

@@ -1,7 +1,6 @@
 # explain.sh - classify --explain: bars and blocks that fit, with the colours
 # that a terminal has, and plain text elsewhere.
 picture=$VT_DATA/sample.jpg
-model=(-m "$VT_DATA/models/timm_vit")
 export TERM=xterm-256color
 unset COLORTERM NO_COLOR
 cp "$picture" a.jpg
@@ -70,8 +69,6 @@ says 'leave --batch out'
 
 # The brightest cell is that of the rollout which `inspect` writes.
 [ -n "${VITCL_PLOT-}" ] || exit 0
-run 0 inspect "${model[@]}" -o seen a.jpg
-run 0 classify "${model[@]}" --explain a.jpg
 cat >check.py <<'P'
 import glob, tensors
 [path] = glob.glob("seen/**/*rollout.safetensors", recursive=True)
@@ -88,4 +85,9 @@ least, most = lines[end].split()[0], lines[end].split(" % of")[0].split()[-1]
 assert float(least) == float("%.2g" % (100 * min(v))), (least, min(v))
 assert float(most) == float("%.2g" % (100 * max(v))), (most, max(v))
 P
-python3 check.py || fail "not inspect's rollout"
+for name in timm_vit timm_vit_avg_reg; do
+    rm -rf seen
+    run 0 inspect -m "$VT_DATA/models/$name" -o seen a.jpg
+    run 0 classify -m "$VT_DATA/models/$name" --explain a.jpg
+    python3 check.py || fail "not inspect's rollout of $name"
+done

@@ -258,6 +258,40 @@ cmp top/sample.jpg/relevance.safetensors best/sample.jpg/relevance.safetensors |
     fail "the relevance for the best class"
 ! cmp -s top/sample.jpg/relevance.safetensors next/sample.jpg/relevance.safetensors ||
     fail "--class changes nothing"
+# Figures begin at what the head reads: here the patches, not a token in front
+# of them. Of one layer, the gradient is not in those tokens' rows.
+cp -r "$VT_DATA/models/timm_vit_avg_reg" bare
+python3 - <<'E'
+import json
+from tensors import parts, save
+weights = {n: t for n, t in parts("bare/model.safetensors").items() if not n.startswith(("cls_token", "blocks.1."))}
+dtype, (one, rows, width), data = weights["pos_embed"]
+weights["pos_embed"] = dtype, [one, rows - 1, width], data[len(data) // rows:]
+save("bare/model.safetensors", weights)
+config = json.load(open("bare/config.json"))
+config["model_args"] |= {"depth": 1, "class_token": False}
+json.dump(config, open("bare/config.json", "w"))
+E
+run 0 inspect -m bare --size 16 --class top -o pooled "$picture"
+! grep -q 'the class token' pooled/inspect.json || fail "a register is called the class token"
+grep -q 'reaches the mean of all patches through' pooled/inspect.json || fail "the caption of a rollout"
+for query in 0,0 8,0 0,8 8,8; do
+    run 0 inspect -m bare --size 16 --query $query -o "$query" "$picture"
+done
+python3 - <<'E' || fail "figures of pooled patches"
+from tensors import near, numbers
+(_, v), = numbers("pooled/sample.jpg/relevance.safetensors").values()
+assert min(v) >= 0 and max(v) > 0, v
+def attention(folder):
+    (_, v), = numbers(folder + "/sample.jpg/attention.safetensors").values()
+    return v
+each = [attention(folder) for folder in ("0,0", "8,0", "0,8", "8,8")]
+mean = [sum(v) / 4 for v in zip(*each)]
+near("the mean of the patches' attention", attention("pooled"), mean, 1e-6)
+# The rollout of one layer: half of the heads' mean, and half of the patch itself.
+(_, v), = numbers("pooled/sample.jpg/rollout.safetensors").values()
+near("the rollout", v, [(a + b) / 4 + 1 / 8 for a, b in zip(mean[:4], mean[4:])], 1e-6)
+E
 run 1 inspect -m "$VT_DATA/models/hf_vit_bare" --class top -o g "$picture"
 err_has 'has no classes for --class'
 

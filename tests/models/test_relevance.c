@@ -50,7 +50,22 @@ static float *read_tensor(const char *path, const char *name, vitcl_shape *s)
     return out;
 }
 
-static void check(const char *folder, const char *golden, bool pooled)
+/* What relevance begins with, for a grid of one row. */
+static void begin(seen *s, const vitcl_model *model, size_t tokens)
+{
+    vitcl_model_info info = {.size = sizeof info};
+    vt_patch_grid grid;
+
+    cr_assert_eq(vitcl_model_describe(&info, model, 0, 0, 1), VITCL_OK);
+    cr_assert(info.tokens == tokens && tokens <= TOKENS_MOST);
+    grid = (vt_patch_grid){.rows = 1,
+                           .columns = (int)info.tokens,
+                           .read_first = (int)info.read_first,
+                           .read_count = (int)info.read_count};
+    vt_answer_row(s->row, &grid);
+}
+
+static void check(const char *folder, const char *golden)
 {
     static const char *const relevance[] = {"relevance.*", NULL};
     seen s = {.next = 1};
@@ -78,8 +93,7 @@ static void check(const char *folder, const char *golden, bool pooled)
                  "nothing has run");
     for (int again = 0; again < 2; again++) { /* the same each time */
         s.next = 1;
-        for (size_t i = 0; i < y.shape[0]; i++)
-            s.row[i] = pooled ? 1 / (double)y.shape[0] : i == 0;
+        begin(&s, model, (size_t)y.shape[0]);
         cr_assert_eq(vitcl_session_run_pixels(session, pixels, 1), VITCL_OK,
                      "%s", vitcl_last_error());
         cr_assert_eq(vitcl_session_run_gradient(session, &label, 1), VITCL_OK,
@@ -103,10 +117,52 @@ static void check(const char *folder, const char *golden, bool pooled)
 
 Test(relevance, from_the_class_token)
 {
-    check(VT_DATA "/models/timm_vit", "relevance_token", false);
+    check(VT_DATA "/models/timm_vit", "relevance_token");
 }
 
 Test(relevance, from_the_mean_of_patches)
 {
-    check(VT_DATA "/models/timm_vit_gap_rect", "relevance_mean", true);
+    check(VT_DATA "/models/timm_vit_gap_rect", "relevance_mean");
+}
+
+Test(relevance, from_the_mean_of_patches_behind_other_tokens)
+{
+    check(VT_DATA "/models/timm_vit_avg_reg", "relevance_registers");
+}
+
+Test(relevance, from_two_tokens)
+{
+    check(VT_DATA "/models/timm_deit_distilled", "relevance_distilled");
+}
+
+Test(relevance, tokens_that_the_head_reads)
+{
+    static const struct {
+        const char *folder;
+        uint32_t tokens, first, count;
+    } models[] = {
+        {"timm_vit_qknorm_reg", 12, 0, 1}, {"hf_deit", 11, 0, 2},
+        {"timm_deit_distilled", 11, 0, 2}, {"hf_dinov2_reg", 12, 0, 1},
+        {"timm_beit_resized", 10, 1, 9},   {"timm_eva02_resized", 10, 1, 9},
+        {"timm_vit_avg_reg", 12, 3, 9},    {"timm_vit_avgmax", 10, 1, 9},
+        {"timm_vit_max", 10, 1, 9},        {"timm_vit_map_all", 10, 0, 10},
+        {"timm_pe_core", 10, 0, 10},       {"timm_siglip", 9, 0, 9},
+        {"timm_resnet", 48, 0, 0}};
+
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        vitcl_model_info info = {.size = sizeof info};
+        vitcl_model *model = NULL;
+        char path[512];
+
+        snprintf(path, sizeof path, VT_DATA "/models/%s", models[i].folder);
+        cr_assert_eq(vitcl_model_load(&model, NULL, path), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_assert_eq(vitcl_model_describe(&info, model, 0, 0, 1), VITCL_OK);
+        cr_expect(info.tokens == models[i].tokens &&
+                      info.read_first == models[i].first &&
+                      info.read_count == models[i].count,
+                  "%s: %u tokens, %u from %u", models[i].folder, info.tokens,
+                  info.read_count, info.read_first);
+        vitcl_model_free(model);
+    }
 }

@@ -114,7 +114,11 @@ Test(inspect, axial)
                                      0.211885474, 0.129907941, 0.137759915},
                         far[2][HEADS] = {{8.784433265, 10.151298884},
                                          {10.594876985, 8.608533124}};
-    static const vt_patch_grid whole = {0, ROWS, COLUMNS, 16, 10};
+    static const vt_patch_grid whole = {.rows = ROWS,
+                                        .columns = COLUMNS,
+                                        .height_px = 16,
+                                        .width_px = 10,
+                                        .read_count = N};
     const vt_rollout_options usual = {VT_FUSE_MEAN, 0.5, 0};
     float lines[HEADS * N * COLUMNS], probs[HEADS * N * N];
     double got[N];
@@ -183,10 +187,10 @@ Test(inspect, distance)
  * two rows of three (11 + 4 sqrt 2 + 2 sqrt 5) / 18. */
 Test(inspect, distance_of_uniform_attention)
 {
-    static const vt_patch_grid line = {2, 1, 7, 9, 16},
-                               column = {0, 5, 1, 9, 16},
-                               square = {1, 2, 2, 1, 1},
-                               rectangle = {0, 2, 3, 1, 1};
+    static const vt_patch_grid line = {2, 1, 7, 9, 16, 0, 1},
+                               column = {0, 5, 1, 9, 16, 0, 5},
+                               square = {1, 2, 2, 1, 1, 0, 1},
+                               rectangle = {0, 2, 3, 1, 1, 0, 6};
     float probs[81];
     double got;
 

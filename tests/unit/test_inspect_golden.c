@@ -20,7 +20,14 @@ static const vt_patch_grid grid = {.prefix = 1,
                                    .rows = SIDE,
                                    .columns = SIDE,
                                    .height_px = 16,
-                                   .width_px = 16};
+                                   .width_px = 16,
+                                   .read_count = 1};
+/* The head reads the mean of the patches. */
+static const vt_patch_grid pooled = {.prefix = 1,
+                                     .rows = SIDE,
+                                     .columns = SIDE,
+                                     .read_first = 1,
+                                     .read_count = N};
 
 static float *read_golden(const char *name, size_t *count)
 {
@@ -55,7 +62,8 @@ static void same(const char *name, const double *got, size_t n)
     free(want);
 }
 
-static void check_rollout(const char *name, vt_rollout_options o)
+static void check_rollout(const char *name, vt_rollout_options o,
+                          const vt_patch_grid *from)
 {
     size_t n;
     float *probs = read_golden("attention", &n);
@@ -66,7 +74,7 @@ static void check_rollout(const char *name, vt_rollout_options o)
     cr_assert_eq(vt_rollout_new(&r, LAYERS, T, &o), VITCL_OK);
     for (int l = 0; l < LAYERS; l++)
         cr_assert_eq(vt_rollout_add(r, probs + l * EACH, HEADS), VITCL_OK);
-    vt_rollout_row(got, r, 0);
+    vt_rollout_answer(got, r, from);
     same(name, got, T);
     vt_rollout_free(r);
     free(probs);
@@ -74,8 +82,12 @@ static void check_rollout(const char *name, vt_rollout_options o)
 
 Test(inspect, golden_rollout)
 {
-    check_rollout("rollout_mean", (vt_rollout_options){VT_FUSE_MEAN, 0.5, 0});
-    check_rollout("rollout_max", (vt_rollout_options){VT_FUSE_MAX, 0.3, 0});
+    const vt_rollout_options usual = {VT_FUSE_MEAN, 0.5, 0};
+
+    check_rollout("rollout_mean", usual, &grid);
+    check_rollout("rollout_max", (vt_rollout_options){VT_FUSE_MAX, 0.3, 0},
+                  &grid);
+    check_rollout("rollout_patches", usual, &pooled);
 }
 
 /* In units of the picture's side, so that the bound is the same. */
@@ -104,7 +116,7 @@ Test(inspect, golden_maps)
     double got[HEADS * N];
     vt_patch_grid none = grid;
 
-    none.prefix = 0;
+    none.prefix = 0, none.read_count = N;
     for (int h = 0; h < HEADS; h++)
         for (int i = 0; i < N; i++)
             memcpy(bare + (h * N + i) * N,
@@ -114,6 +126,8 @@ Test(inspect, golden_maps)
     vt_attention_map(got, probs, HEADS, &grid, 11);
     same("patch_map", got, HEADS * N);
     vt_attention_map(got, bare, HEADS, &none, -1);
+    same("mean_map", got, HEADS * N);
+    vt_attention_map(got, probs + EACH, HEADS, &pooled, -1);
     same("mean_map", got, HEADS * N);
     free(probs);
     free(bare);

@@ -426,8 +426,19 @@ bool inspect_grid(vt_patch_grid *out, const vitcl_model_info *m)
                            .rows = (int)m->rows,
                            .columns = (int)m->columns,
                            .height_px = m->patch,
-                           .width_px = m->patch};
+                           .width_px = m->patch,
+                           .read_first = (int)m->read_first,
+                           .read_count = (int)m->read_count};
     return true;
+}
+
+const char *inspect_read(const vt_patch_grid *grid)
+{
+    return grid->read_first == grid->prefix ? "all patches"
+           : grid->read_count == 1          ? "the class token"
+           : grid->read_count == grid->prefix + grid->rows * grid->columns
+               ? "all tokens"
+               : "the class and distillation tokens";
 }
 
 bool inspect_axial(const vitcl_model_info *m)

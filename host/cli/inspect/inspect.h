@@ -69,6 +69,8 @@ void inspect_close(inspect_files *f);
 /* Patches have `patch` pixels a side, and all other tokens come before them.
  * False: there is no attention over patches. */
 bool inspect_grid(vt_patch_grid *out, const vitcl_model_info *m);
+/* The tokens that the head reads: "the class token", "all patches". */
+const char *inspect_read(const vt_patch_grid *grid);
 /* Do even layers attend to rows of patches, and odd ones to columns? */
 bool inspect_axial(const vitcl_model_info *m);
 /* [heads, T, T] for inspect_layer(); NULL: out of memory. */
@@ -115,13 +117,14 @@ typedef struct inspect_picture {
 } inspect_picture;
 /* value[rows, columns] */
 int inspect_rollout(inspect_files *f, const inspect_picture *p,
-                    const double *value, const char *how, bool token);
+                    const double *value, const char *how,
+                    const vt_patch_grid *grid);
 /* value[rows, columns] for class `index`; its label and name: or NULL */
 int inspect_relevance(inspect_files *f, const inspect_picture *p,
                       const double *value, const char *label, const char *name,
                       uint32_t index);
-/* value[count, rows, columns] of heads first...; from: "the class token", or
- * the patch `query` (from 1; 0: none). */
+/* value[count, rows, columns] of heads first...; from: what
+ * inspect_read() says, or the patch `query` (from 1; 0: none). */
 int inspect_attention(inspect_files *f, const inspect_picture *p,
                       const double *value, uint32_t layer, uint32_t first,
                       uint32_t count, const char *from, int query);

@@ -56,7 +56,8 @@ static int write_map(inspect_files *f, const inspect_picture *p,
 }
 
 int inspect_rollout(inspect_files *f, const inspect_picture *p,
-                    const double *value, const char *how, bool token)
+                    const double *value, const char *how,
+                    const vt_patch_grid *grid)
 {
     char caption[INSPECT_TEXT];
     inspect_figure g = {.kind = "rollout",
@@ -66,9 +67,10 @@ int inspect_rollout(inspect_files *f, const inspect_picture *p,
                         .value = value};
 
     snprintf(caption, sizeof caption,
-             "How much of each patch reaches %s through all layers (Abnar and "
-             "Zuidema, arXiv 2005.00928; %s). Bright is much.",
-             token ? "the class token" : "the mean of the patches", how);
+             "How much of each patch reaches %s%s through all layers (Abnar "
+             "and Zuidema, arXiv 2005.00928; %s). Bright is much.",
+             grid->read_count > 1 ? "the mean of " : "", inspect_read(grid),
+             how);
     return write_map(f, p, &g, "attention rollout: share of each patch");
 }
 
