@@ -203,8 +203,10 @@ typedef struct {
                            zeros, its positions are resized */
     const char *data;   /* as for vitcl_dataset_open() */
     const char *split;  /* NULL: "train" if the data has it */
-    const char *output; /* run folder: at any time a model that can be loaded,
-                           and the state to resume from */
+    /* Run folder: at any time a model that can be loaded, and the state to
+     * resume from. Without `resume`: VITCL_EINVAL if it has a model or a file
+     * that would be overwritten. */
+    const char *output;
     /* Resume the training in `output`. epochs, lr, micro and augment may differ
      * from the original ones, which are read from the folder; other options
      * that are given must equal them. 0, NULL and VITCL_F32 count as not

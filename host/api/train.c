@@ -4,7 +4,6 @@
  * nothing behind.
  */
 #include "api/handles.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "models/preprocess.h"
 #include "train/arch_spec.h"
@@ -73,46 +72,13 @@ done:
     return st;
 }
 
-static vitcl_status has(bool *out, const char *folder, const char *file)
-{
-    vitcl_status st = VITCL_OK;
-    char *path = NULL;
-
-    VT_TRY(vt_format(&path, "%s/%s", folder, file));
-    *out = vt_path_exists(path);
-done:
-    free(path);
-    return st;
-}
-
-/* An existing model is never overwritten, but the remains of a training that
- * was killed before it had a state are. */
-static vitcl_status check_output(const char *folder)
-{
-    vitcl_status st = VITCL_OK;
-    bool begins, state, model, config, best;
-
-    VT_TRY(has(&begins, folder, VT_RUN_DIR_MARK));
-    VT_TRY(has(&state, folder, "training.safetensors"));
-    VT_TRY(has(&model, folder, "model.safetensors"));
-    VT_TRY(has(&config, folder, "config.json"));
-    VT_TRY(has(&best, folder, "best"));
-    if (state || best || ((model || config) && !begins))
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: a model exists already; resume it or name another "
-                     "folder",
-                     folder);
-done:
-    return st;
-}
-
 /* Another training may have ended in the folder since it was checked. */
 static vitcl_status claim(vt_run_dir *out, const vitcl_train_options *o)
 {
     vitcl_status st;
 
     VT_TRY(vt_run_dir_claim(out, o->output, !o->resume));
-    if (!o->resume && (st = check_output(o->output)) != VITCL_OK)
+    if (!o->resume && (st = vt_run_dir_check(o->output)) != VITCL_OK)
         vt_run_dir_leave(out); /* what is in it is not this training's */
 done:
     return st;
@@ -266,7 +232,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     if (o.resume)
         VT_TRY(vt_settings_load(&s, &o));
     else
-        VT_TRY(check_output(o.output));
+        VT_TRY(vt_run_dir_check(o.output));
     VT_TRY(check_ranks(&ranks, o.resume ? s.slices : VT_MAX(o.slices, 1u)));
     data = o.data ? o.data : s.data;
     if (!data) {

@@ -83,6 +83,45 @@ static bool locked_by_another(int folder)
     return true;
 }
 
+static vitcl_status has(bool *out, const char *folder, const char *file)
+{
+    vitcl_status st = VITCL_OK;
+    char *path = NULL;
+
+    VT_TRY(vt_format(&path, "%s/%s", folder, file));
+    *out = vt_path_exists(path);
+done:
+    free(path);
+    return st;
+}
+
+vitcl_status vt_run_dir_check(const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    bool begins, state, best, model, exists;
+
+    VT_TRY(has(&begins, path, VT_RUN_DIR_MARK));
+    VT_TRY(has(&state, path, "training.safetensors"));
+    VT_TRY(has(&best, path, "best"));
+    model = state || best;
+    for (size_t i = 0; i < VT_COUNT(files) && !model && !begins; i++) {
+        VT_TRY(has(&exists, path, files[i]));
+        model = exists && i < MODEL_FILES;
+        if (exists && !model)
+            return vt_fail(VITCL_EINVAL,
+                           "%s/%s: a training run would overwrite this file; "
+                           "move it or name another folder",
+                           path, files[i]);
+    }
+    if (model)
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: a model exists already; resume it or name another "
+                     "folder",
+                     path);
+done:
+    return st;
+}
+
 vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)
 {
     vitcl_status st = VITCL_OK;

@@ -14,6 +14,10 @@ typedef struct vt_run_dir {
     bool made;        /* the folder was created here */
 } vt_run_dir;
 
+/* Can a new training begin in the folder, if there is one? VITCL_EINVAL: it has
+ * a model, or a file that would be overwritten. What a training left that was
+ * killed before it had a state may be. */
+vitcl_status vt_run_dir_check(const char *path);
 /* Locks the folder, creating it first if `make`. It is an error if another
  * training holds the lock. Removes partial files of a killed one. */
 vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make);

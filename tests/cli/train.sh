@@ -161,6 +161,13 @@ err_has 'the last checkpoint, whose model is in nan: vitcl train --resume -o nan
 run 0 info -m nan
 run 1 train "${given[@]}" -o mine --lr 9e5 --settings wild.json
 [ "$(ls mine)" = notes.txt ] || fail "a failed training left $(ls mine)"
+for name in training.json training.jsonl left_out.txt; do
+    echo mine >mine/$name
+    run 1 train "${given[@]}" -o mine --freeze nosuch
+    says "mine/$name: a training run would overwrite this file; move it or name another folder"
+    [ "$(cat mine/$name)" = mine ] || fail "mine/$name is another"
+    rm mine/$name
+done
 
 echo '{"wieght_decay": 0.05}' >typo.json
 run 1 train "${given[@]}" -o typo --settings typo.json
