@@ -12,7 +12,8 @@ typedef struct fewshot {
     model_options common;
     const char *data, *by;
     words shots;
-    uint32_t tries, random_state;
+    uint32_t tries;
+    natural random_state;
     bool json, strict, follow;
 } fewshot;
 
@@ -97,8 +98,8 @@ static int score(work *w, const fewshot *o)
     scoring_begin(&w->on);
     code = scoring_end(
         &w->on, vitcl_fewshot(w->scores, w->count, o->tries ? o->tries : 3,
-                              o->random_state, w->on.session, w->train, w->test,
-                              scoring_progress, &w->on));
+                              o->random_state.value, w->on.session, w->train,
+                              w->test, scoring_progress, &w->on));
     if (code != EXIT_OK)
         return code;
     say_few(w);

@@ -71,6 +71,14 @@ refused 'a batch of 10 pictures cannot be split into equal parts of 3' --micro 3
 run 1 train --resume -o first --epochs 3
 err_has 'first: 15 steps are done, but epochs 3 is only 9; give more epochs'
 diff -r first kept || fail 'a refused change left something'
+# also to what is the default
+run 0 train --resume -o first --random-state 0 --precision f32
+err_has 'already finished: 15 steps'
+sed -i 's/"format"/"random_state": 5, "precision": "bf16", "format"/' kept/training.json
+run 1 train --resume -o kept --random-state 0
+says 'kept: this training began with random_state 5, which cannot become 0: the order of the pictures'
+run 1 train --resume -o kept --precision f32
+says 'precision "bf16", which cannot become "f32": its steps'
 
 # ---- the advice after a NaN, followed to the letter, ends well
 echo '{"optimizer": "sgd", "clip_grad_norm": 0, "warmup_steps": 0,

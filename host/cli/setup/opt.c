@@ -204,7 +204,10 @@ static int store(const opt *o, void *into, const char *value)
         if (!whole || (o->kind == OPT_COUNT && !n))
             return usage("--%s must be a whole number, at least %d, not '%s'",
                          o->name, o->kind == OPT_COUNT, value);
-        *(uint32_t *)at = n;
+        if (o->kind == OPT_NATURAL)
+            *(natural *)at = (natural){true, n};
+        else
+            *(uint32_t *)at = n;
         return EXIT_OK;
     case OPT_REAL:
         *(double *)at = strtod(value, &end);

@@ -24,12 +24,16 @@ typedef struct cosine {
     bool given;
     double value;
 } cosine;
+typedef struct natural {
+    bool given;
+    uint32_t value;
+} natural;
 
 typedef enum {
     OPT_FLAG,    /* bool */
     OPT_TEXT,    /* const char * */
     OPT_COUNT,   /* uint32_t, from 1 */
-    OPT_NATURAL, /* uint32_t, from 0 */
+    OPT_NATURAL, /* natural: from 0 */
     OPT_REAL,    /* double, above zero */
     OPT_COSINE,  /* cosine: from -1 to 1 */
     OPT_CHOICE,  /* const char *: one of the words in `value`, "a|b" */

@@ -3,6 +3,7 @@
  */
 #include "training.h"
 
+#include "base/json.h"
 #include "base/status.h"
 #include "curve.h"
 #include "plot/figure.h"
@@ -137,6 +138,44 @@ static int predicted(void *context, const vitcl_train_batch *b)
     return drawn(s, show_predicted(b, path), path, "the predicted patches");
 }
 
+static int cannot_become(const training *t, const char *old, const char *given,
+                         const char *why)
+{
+    return fail("%s: this training began with %s, which cannot become %s: %s; "
+                "omit it to resume, or begin a new training run",
+                t->output, old, given, why);
+}
+
+/* The library, for which 0 and f32 are not given, checks all others. */
+static int check_defaults(const training *t)
+{
+    const bool f32 = t->precision && strcmp(t->precision, "f32") == 0;
+    const bool zero = t->random_state.given && !t->random_state.value;
+    char path[4096], old[128];
+    const char *precision = "f32";
+    uint64_t state = 0;
+    vt_json *json = NULL;
+    int code = EXIT_OK;
+
+    snprintf(path, sizeof path, "%s/training.json", t->output);
+    if ((!f32 && !zero) || vt_json_load(&json, path, 1 << 20, 10) != VITCL_OK)
+        return EXIT_OK; /* the library says what is wrong with the file */
+    (void)vt_json_string(&precision, vt_json_get(json, "precision"));
+    (void)vt_json_uint(&state, vt_json_get(json, "random_state"));
+    if (f32 && strcmp(precision, "f32") != 0) {
+        snprintf(old, sizeof old, "precision \"%.80s\"", precision);
+        code = cannot_become(t, old, "\"f32\"",
+                             "its steps would be rounded in another way");
+    } else if (zero && state > 0) {
+        snprintf(old, sizeof old, "random_state %llu",
+                 (unsigned long long)state);
+        code = cannot_become(t, old, "0",
+                             "the order of the pictures depends on it");
+    }
+    vt_json_free(json);
+    return code;
+}
+
 static int check(const training *t)
 {
     if (!t->output)
@@ -152,7 +191,7 @@ static int check(const training *t)
     if (t->slices & (t->slices - 1))
         return usage("--slices must be a power of two, not %u", t->slices);
     if (t->resume)
-        return EXIT_OK;
+        return check_defaults(t);
     if (t->patience && !t->val && !t->hold_out)
         return usage("--patience needs --val PATH or --hold-out N");
     if (!t->data)
@@ -281,7 +320,7 @@ static int run(const training *t, const char *name)
                              .ranks = 1,
                              .lr = t->lr,
                              .augment = t->augment,
-                             .random_state = t->random_state,
+                             .random_state = t->random_state.value,
                              .height = t->size.height,
                              .width = t->size.width,
                              .hold_out = t->hold_out,

@@ -13,8 +13,9 @@ typedef struct training {
         *show_batch, *preview, *show_predicted;
     const char *objective, *val, *pixels;
     const char *device, *gemm, *precision;
-    uint32_t epochs, batch, micro, slices, random_state, hold_out, patience,
-        workers, save_every, threads;
+    uint32_t epochs, batch, micro, slices, hold_out, patience, workers,
+        save_every, threads;
+    natural random_state;
     double lr;
     frame_size size;
     words freeze;
