@@ -76,6 +76,11 @@ run 0 train "${given[@]}" --epochs 1 -o stateless
 [ ! -e stateless/training.begins ] || fail 'a mark is left'
 run 0 train --resume -o whole
 err_has 'already finished: 16 steps'
+for log in whole/training.jsonl ./whole//training.jsonl; do
+    run 2 train --resume -o whole --log $log
+    says "[-]-log must not be whole/training.jsonl, where --curve keeps the steps; name another file"
+    [ ! -e whole/training.jsonl ] || fail 'a refused log is left'
+done
 run 1 train --resume --batch 10 -o whole
 says 'began with batch 20, which cannot become 10: steps are counted in batches'
 

@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vitcl_tune.h>
 
@@ -300,6 +301,23 @@ static int sheets(const shown *s, int code)
     return s->unshown ? EXIT_FAILED : code;
 }
 
+/* Each step would be in a log twice that is also the one of --curve. */
+static int open_log(shown *s)
+{
+    const char *log = s->t->log, *kept = s->kept_path;
+    struct stat a, b;
+
+    if (!training_log_open(&s->log, log, false))
+        return EXIT_FAILED;
+    if (stat(log, &a) != 0 || stat(kept, &b) != 0 || a.st_dev != b.st_dev ||
+        a.st_ino != b.st_ino)
+        return EXIT_OK;
+    training_log_close(&s->log);
+    return usage("--log must not be %s, where --curve keeps the steps; name "
+                 "another file",
+                 kept);
+}
+
 static int run(const training *t, const char *name)
 {
     vitcl_device *device = NULL;
@@ -350,16 +368,16 @@ static int run(const training *t, const char *name)
     if (code != EXIT_OK)
         return code;
     try_first(device, o.precision);
-    if (t->log && !training_log_open(&s.log, t->log, false)) {
+    snprintf(s.kept_path, sizeof s.kept_path, "%s/training.jsonl", t->output);
+    if (t->log && (code = open_log(&s)) != EXIT_OK) {
         vitcl_device_free(device);
-        return EXIT_FAILED;
+        return code;
     }
     if (t->curve && !(s.curve = curve_new())) {
         training_log_close(&s.log);
         vitcl_device_free(device);
         return fail("out of memory for a curve");
     }
-    snprintf(s.kept_path, sizeof s.kept_path, "%s/training.jsonl", t->output);
     catch_stop();
     training_line_start(&s.line);
     st = vitcl_train(&last, device, &o, report, &s);
