@@ -80,15 +80,36 @@ static vitcl_status add_numbers(writer *w, const char *name, vt_file_dtype type,
     return st;
 }
 
+/* Reads a parameter, or its average, for a file. */
+static vitcl_status read_weight(float *out, const vt_checkpoint *c,
+                                size_t index, const char *kind)
+{
+    vitcl_status st;
+    const uint64_t n = vt_trainer_elements(c->trainer, index);
+    uint64_t i = 0;
+
+    VT_TRY(vt_trainer_read(out, c->trainer, index, kind));
+    while (i < n && isfinite(out[i]))
+        i++;
+    if (i < n)
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: the parameter %.80s is not finite and is not saved; "
+                     "train with a lower learning rate",
+                     c->folder, vt_trainer_parameter(c->trainer, index)->name);
+done:
+    return st;
+}
+
 /* Tensor index: HEAD + parameter * kinds + kind. */
 static vitcl_status fill_state(void *context, size_t index, uint8_t *out)
 {
     writer *w = context;
-    const char *const *kinds = kinds_of(w->c->optimizer);
+    const char *kind = kinds_of(w->c->optimizer)[(index - HEAD) % w->kinds];
+    float *data = (float *)(void *)out;
 
-    return vt_trainer_read((float *)(void *)out, w->c->trainer,
-                           (index - HEAD) / w->kinds,
-                           kinds[(index - HEAD) % w->kinds]);
+    index = (index - HEAD) / w->kinds;
+    return kind[0] ? vt_trainer_read(data, w->c->trainer, index, kind)
+                   : read_weight(data, w->c, index, kind);
 }
 
 static vitcl_status write_state(const vt_checkpoint *c, long step)
@@ -150,8 +171,7 @@ static vitcl_status fill_model(void *context, size_t index, uint8_t *out)
 
     if (i == vt_trainer_parameters(c->trainer))
         return vt_weight_f32(data, vt_model_weights(c->model), t);
-    return vt_trainer_read(data, c->trainer, i,
-                           c->optimizer->ema > 0 ? "ema" : "");
+    return read_weight(data, c, i, c->optimizer->ema > 0 ? "ema" : "");
 }
 
 static vitcl_status write_model(const vt_checkpoint *c, const char *folder)

@@ -44,7 +44,8 @@ typedef struct vt_checkpoint {
     vt_unscored *unscored;
 } vt_checkpoint;
 
-/* step: number of completed steps. */
+/* step: number of completed steps. VITCL_EINVAL: a weight is not finite; the
+ * files are as they were. Also of the next two. */
 vitcl_status vt_checkpoint_save(const vt_checkpoint *c, long step);
 /* Writes the model of a state that was loaded, where no step follows. A
  * training that was killed after it wrote that state left an older model. */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static vitcl_device *device(void)
 {
@@ -366,6 +367,35 @@ Test(loop, fine_tunes_from_ln_k)
                  vt_message());
     cr_expect_eq(vt_model_config(m)->height, 64);
     vt_model_close(m);
+    vitcl_device_free(d);
+    vt_test_remove(root);
+}
+
+/* The loss of the only step is that of the weights before it. Without eps,
+ * those whose gradient is 0, all but the head's, become NaN. */
+Test(loop, saves_no_weights_that_are_not_finite)
+{
+    char *root = vt_test_folder(), *start = vt_test_path(root, "start");
+    vitcl_device *d = device();
+    vitcl_train_options o = {.size = sizeof o,
+                             .config = vt_test_config(root, ""),
+                             .data = root,
+                             .output = start,
+                             .batch = 16};
+    vitcl_train_event last = {.size = sizeof last};
+
+    vt_test_cifar(root, 16, 6);
+    vt_test_text(root, "s.json", "{\"optimizer\": \"adam\", \"eps\": 0}");
+    cr_assert_eq(vitcl_train(&last, d, &o, NULL, NULL), VITCL_OK, "%s",
+                 vitcl_last_error());
+    o.config = NULL;
+    o.model = start;
+    o.output = vt_test_path(root, "out");
+    o.settings = vt_test_path(root, "s.json");
+    cr_expect_eq(vitcl_train(&last, d, &o, NULL, NULL), VITCL_EINVAL);
+    cr_expect(strstr(vitcl_last_error(), "is not finite and is not saved"),
+              "%s", vitcl_last_error());
+    cr_expect_neq(access(o.output, F_OK), 0);
     vitcl_device_free(d);
     vt_test_remove(root);
 }
