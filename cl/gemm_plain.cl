@@ -176,8 +176,7 @@ kernel __attribute__((reqd_work_group_size(T, T, 1))) void gemm__tile(ARGUMENTS)
 {
     local float as[T][4 * T + 1], bs[T][4 * T + 1];
     const int tx = (int)get_local_id(0), ty = (int)get_local_id(1);
-    const int m0 = (int)get_group_id(0) * 4 * T;
-    const int n0 = (int)get_group_id(1) * 4 * T;
+    const int m0 = vt_group(0) * 4 * T, n0 = vt_group(1) * 4 * T;
     float acc[4][4];
 
     for (int i = 0; i < 4; i++)

@@ -74,6 +74,7 @@ static vitcl_status bind(vt_gemm *g)
                        (size_t[3]){tiles * blocks(rows, 4 * t),
                                    tiles * blocks(d->N, 4 * t)},
                        (size_t[3]){tiles, tiles});
+        vt_kernel_work(g->kernel[0], (double)rows * d->N * d->K);
     } else {
         const bool dot = name[6] == 'd';
         vt_kernel_size(g->kernel[0], 2,
