@@ -93,7 +93,9 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
     VT_TRY(vt_dev_alive(model->dev));
     VT_TRY(vt_product_provider(&gemm, model->dev, o.gemm));
     if (strcmp(gemm, VT_PRODUCT_MEASURED) == 0)
-        gemm = vt_product_first(vt_dev_class(model->dev));
+        gemm = o.precision == VITCL_F32
+                   ? vt_product_first(vt_dev_class(model->dev))
+                   : "native"; /* CLBlast has f32 only */
     if (o.precision == VITCL_HALF)
         VT_TRY(vt_half_choose(&o.precision, model->dev, gemm));
     VT_TRY(plan_of(&p, model, &o));

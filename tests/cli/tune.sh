@@ -132,6 +132,10 @@ P
     rm config/vitcl/tuned
 fi
 
+# A GPU's default is tuned in f32; elsewhere it is the native one that is not.
+VITCL_DEVICE_CLASS=gpu run 1 tune $small --precision bf16
+says 'the native multiplication cannot be tuned in bf16 on '
+
 run 2 tune $small nonsense
 run 2 tune $small --gemm plain
 says "--gemm must be clblast or native, not 'plain'"
