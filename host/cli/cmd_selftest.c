@@ -3,7 +3,8 @@
  * bugs on the user's machine.
  *
  * A small model runs with every provider of the device, in batches of different
- * sizes. All must agree, and a picture's bits must not depend on its batch. The
+ * sizes. All must agree, and a picture's bits must not depend on its batch. A
+ * provider that this build or device has not is named and left out. The
  * information for a bug report comes first, the result last. --report writes
  * all of it to a file, and the speed of a larger model.
  */
@@ -175,6 +176,9 @@ static int check(bool good, const char *what, double figure)
     return good ? EXIT_OK : EXIT_FAILED;
 }
 
+/* No exit status: this device has no such provider, as the error says. */
+enum { ABSENT = -1 };
+
 /* Logits of all pictures, `batch` at a time, into out. */
 static int logits_of(float *out, vitcl_model *model, const char *gemm,
                      uint32_t batch, const uint8_t *rgb, uint32_t *classes)
@@ -185,10 +189,12 @@ static int logits_of(float *out, vitcl_model *model, const char *gemm,
                                      .width = SIDE,
                                      .gemm = gemm};
     vitcl_session *s = NULL;
+    const vitcl_status st = vitcl_session_new(&s, model, &o);
     int code = EXIT_OK;
 
-    if (vitcl_session_new(&s, model, &o) != VITCL_OK)
-        return failed();
+    if (st != VITCL_OK)
+        return st == VITCL_EINVAL || st == VITCL_EUNSUPPORTED ? ABSENT
+                                                              : failed();
     *classes = vitcl_session_classes(s);
     for (uint32_t i = 0; i < PICTURES && code == EXIT_OK; i += batch) {
         uint32_t n = PICTURES - i < batch ? PICTURES - i : batch;
@@ -214,7 +220,7 @@ static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
     int code = logits_of(want, model, "plain", PICTURES, rgb, &classes), bad;
 
     if (code != EXIT_OK)
-        return code;
+        return code == ABSENT ? failed() : code;
     n = (size_t)PICTURES * classes;
     bad = logits_of(got, model, "plain", 1, rgb, &classes);
     if (bad == EXIT_STOPPED)
@@ -231,6 +237,12 @@ static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
         bad = logits_of(got, model, gemms[i], PICTURES, rgb, &classes);
         if (bad == EXIT_STOPPED)
             return bad;
+        if (bad == ABSENT) {
+            say("%-44s not available here: ", gemms[i]);
+            say_text(vitcl_last_error());
+            say("\n");
+            continue;
+        }
         if (bad == EXIT_OK)
             bad = check(largest_error(got, want, n) < 1e-4, what,
                         largest_error(got, want, n));
