@@ -74,6 +74,7 @@ int vt_fastest(char answer[VT_CHOICE], bool *timed, const char *question,
     char old[VT_CHOICE];
     const bool found = vt_choice_load(old, question);
     double ms[VT_FORMS] = {0};
+    bool wrong = false;
     int best;
 
     *timed = false;
@@ -86,8 +87,12 @@ int vt_fastest(char answer[VT_CHOICE], bool *timed, const char *question,
     time(ms, context);
     *timed = true;
     format(answer, names, ms, n);
-    if (!answer[0] || !vt_choice_save(answer, question, found ? old : NULL))
-        return -1;
+    for (int i = 0; i < n; i++)
+        wrong = wrong || ms[i] < 0;
+    if (!answer[0])
+        return wrong ? VT_FASTEST_WRONG : -1;
+    if (!vt_choice_save(answer, question, found ? old : NULL))
+        vt_log("%s: not kept: the file of choices cannot be written", question);
     return first_of(answer, names, n);
 }
 
@@ -219,6 +224,7 @@ static const vt_form *decide(rivals *r, const char *question,
 {
     vt_product_state *s = vt_product_state_of(r->dev);
     char answer[VT_CHOICE];
+    const vt_form *form;
     bool timed;
     int best;
 
@@ -229,11 +235,17 @@ static const vt_form *decide(rivals *r, const char *question,
                       time ? time_them : NULL, r);
     if (best < 0 && !time)
         return NULL;
+    form = best >= 0                  ? r->forms[best]
+           : best == VT_FASTEST_WRONG ? &vt_form_plain
+                                      : NULL;
     atomic_fetch_add(&s->timed, timed ? 1u : 0u);
-    vt_log("%s: %s%s", question, best < 0 ? "unknown" : answer,
+    vt_log("%s: %s%s", question,
+           best >= 0 ? answer
+           : form    ? "none is right: plain"
+                     : "unknown",
            timed ? ", timed" : "");
-    remember(s, question, best < 0 ? NULL : r->forms[best]);
-    return best < 0 ? NULL : r->forms[best];
+    remember(s, question, form);
+    return form;
 }
 
 const vt_form *vt_fastest_form(vt_dev *dev, const vt_gemm_desc *d,

@@ -146,8 +146,8 @@ static int rivals(const vt_form *forms[VT_FORMS], size_t *temp, vt_dev *dev,
 }
 
 /* The fastest form, and what it is told; NULL: it is not known. */
-static const vt_form *fastest(vt_told *t, size_t *temp, vt_dev *dev,
-                              const vt_gemm_desc *d, bool time)
+static vitcl_status fastest(const vt_form **out, vt_told *t, size_t *temp,
+                            vt_dev *dev, const vt_gemm_desc *d, bool time)
 {
     const vt_form *forms[VT_FORMS], *best = NULL;
     const int n = rivals(forms, temp, dev, d);
@@ -156,10 +156,14 @@ static const vt_form *fastest(vt_told *t, size_t *temp, vt_dev *dev,
         best = vt_fastest_form(dev, d, forms, n, time);
     else if (n == 1)
         best = forms[0];
-    if (!best || !vt_product_tell(t, dev, best, d))
-        return NULL;
+    if (best && !vt_product_tell(t, dev, best, d)) /* plain, in int8 */
+        return vt_fail(VITCL_EDEVICE,
+                       "every kernel for int8 computes a wrong product "
+                       "%dx%dx%d on %.60s: use another precision",
+                       d->M, d->N, d->K, vt_dev_info(dev)->name);
     t->measured = n > 1;
-    return best;
+    *out = best;
+    return VITCL_OK;
 }
 
 /* The facts about a product by this form. */
@@ -184,7 +188,8 @@ static vitcl_status resolve(vt_product *out, vt_dev *dev, const char *provider,
     *out = (vt_product){.layout = ""};
     VT_TRY(vt_gemm_check(&f));
     if (timed(provider, &f)) {
-        out->form = fastest(&out->told, &out->temp_bytes, dev, &f, time);
+        VT_TRY(
+            fastest(&out->form, &out->told, &out->temp_bytes, dev, &f, time));
         if (!out->form && !time) {
             out->told.d = f;
             return VITCL_OK;

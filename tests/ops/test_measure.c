@@ -156,6 +156,22 @@ Test(measure, a_wrong_form_alone)
     cr_expect(ms[0] < 0, "%g", ms[0]);
 }
 
+/* The simple form multiplies instead. */
+Test(measure, no_right_form, .fini = vt_test_tidy)
+{
+    const vt_form wrong = spoilt();
+    const vt_gemm_desc some = product(VT_F32, VT_F32),
+                       d = vt_product_filled(vt_test_device(), &some);
+    char folder[256];
+
+    vt_test_user_folder(folder);
+    for (int i = 0; i < 2; i++) /* timed, remembered */
+        cr_expect_eq(vt_fastest_form(vt_test_device(), &d,
+                                     (const vt_form *const[]){&wrong}, 1,
+                                     i == 0),
+                     &vt_form_plain);
+}
+
 static void listen(void *context, const char *line)
 {
     char *text = context;

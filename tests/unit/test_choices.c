@@ -230,6 +230,7 @@ Test(choices, each)
 typedef struct fake {
     double ms[3];
     int calls;
+    bool full; /* the disk, after the race */
 } fake;
 
 static void race(double *ms, void *context)
@@ -238,6 +239,8 @@ static void race(double *ms, void *context)
 
     memcpy(ms, f->ms, sizeof f->ms);
     f->calls++;
+    if (f->full)
+        put("vitcl choices 2\n");
 }
 
 static int fastest(char answer[VT_CHOICE], fake *f)
@@ -301,11 +304,23 @@ Test(choices, fastest_is_right)
          none = {.ms = {VT_RACE_WRONG, 0, VT_RACE_WRONG}};
 
     begin();
-    cr_expect_eq(fastest(answer, &none), -1);
+    cr_expect_eq(fastest(answer, &none), VT_FASTEST_WRONG);
     cr_expect_eq(fastest(answer, &f), 2);
     cr_expect_str_eq(answer, "clblast 1.000 ms, tile 2.000 ms, mma wrong");
     cr_expect_eq(fastest(answer, &none), 2);
     cr_expect_eq(f.calls + none.calls, 2);
+}
+
+/* Where the answer cannot be kept after all, it still counts. */
+Test(choices, fastest_not_kept)
+{
+    char answer[VT_CHOICE];
+    fake f = {.ms = {2, 1, VT_RACE_WRONG}, .full = true};
+
+    begin();
+    cr_expect_eq(fastest(answer, &f), 1);
+    cr_expect_str_eq(answer, "tile 1.000 ms, mma 2.000 ms, clblast wrong");
+    whole("vitcl choices 2\n");
 }
 
 /* None finished; or no answer can be kept, and then nothing is timed. */
