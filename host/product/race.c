@@ -5,7 +5,8 @@
  * are whole numbers so small that every sum is exact in f32, f16 and bf16 hold
  * them, and a 127 in each row makes them steps of int8: so all forms' results
  * are the same but for the rounding of an epilogue and of C. Where they are
- * not, a driver has miscompiled one, and the simple form says which.
+ * not, a driver has miscompiled one, and the simple form says which. Each form
+ * must also have the same result for the rows of the product itself.
  */
 #include "product/race.h"
 
@@ -16,6 +17,7 @@
 #include "product/told.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Of a product that is timed, about; and no more pictures than that. */
 enum { ROWS = 1024, PICTURES = 64 };
@@ -38,6 +40,22 @@ static vt_gemm_desc enlarged(const vt_gemm_desc *d)
     e.ldb = d->trans_b ? e.N : e.K;
     e.ldc = e.N;
     return e;
+}
+
+/* The product's own rows, for which a form of a GPU can choose another program;
+ * 0: that of d, which is timed. With so many elements that each unit has two of
+ * the largest tiles, it is the same for all more. */
+static int own_rows(const vt_dev *dev, const vt_gemm_desc *own,
+                    const vt_gemm_desc *d)
+{
+    const double tiles = 2.0 * vt_dev_info(dev)->compute_units,
+                 most = ceil(tiles * 128 * 128 / VT_MAX(own->N, 128)),
+                 rows =
+                     VT_MIN((double)own->batch * own->M, VT_MAX(most, own->M));
+
+    return own->trans_a || own->device_class == VT_CLASS_CPU || rows == d->M
+               ? 0
+               : (int)rows;
 }
 
 /* ---- numbers ---- */
@@ -63,17 +81,19 @@ done:
     return st;
 }
 
-/* But for a step of the type in which C is stored. */
-static bool same(const float *c, const float *like, const vt_gemm_desc *d)
+/* But for a step of C's type. `like` has so many rows, which repeat. */
+static bool same(const float *c, const vt_gemm_desc *d, const float *like,
+                 int rows)
 {
-    const size_t n = (size_t)d->M * (size_t)d->N;
+    const size_t n = (size_t)d->M * (size_t)d->N,
+                 period = (size_t)rows * (size_t)d->N;
     const double step = d->out == VT_BF16  ? 0x1p-7
                         : d->out == VT_F16 ? 0x1p-10
                                            : 1e-5;
 
     for (size_t i = 0; i < n; i++)
-        if (!(fabs((double)c[i] - (double)like[i]) <=
-              step * fabs((double)like[i]) + 1e-3))
+        if (!(fabs((double)c[i] - (double)like[i % period]) <=
+              step * fabs((double)like[i % period]) + 1e-3))
             return false;
     return true;
 }
@@ -83,6 +103,7 @@ static bool same(const float *c, const float *like, const vt_gemm_desc *d)
 typedef struct contest {
     vt_dev *dev;
     vt_gemm_desc d;
+    int own; /* own_rows() */
     float *a, *b;
     vt_timed t[VT_FORMS];
     float *c[VT_FORMS]; /* its first result */
@@ -124,6 +145,46 @@ static float *simple(const contest *x)
     return c;
 }
 
+/* Of `own` rows, those of the product that is timed and then these again. */
+static vitcl_status repeat(contest *x)
+{
+    const size_t terms = (size_t)x->d.K, rows = (size_t)x->d.M,
+                 own = (size_t)x->own;
+    float *a = NULL;
+    vitcl_status st = VITCL_OK;
+
+    if (own <= rows)
+        return st;
+    VT_TRY(VT_NEW(&a, own * terms));
+    for (size_t r = 0; r < own; r++)
+        memcpy(a + r * terms, x->a + r % rows * terms, terms * sizeof *a);
+    free(x->a);
+    x->a = a;
+done:
+    return st;
+}
+
+/* Has this form the same result for the product's own rows? */
+static bool same_own(const contest *x, int i)
+{
+    vt_gemm_desc d = x->d;
+    vt_timed t = {.q = NULL};
+    float *c = NULL;
+    bool good = true;
+
+    if (!x->own)
+        return true;
+    d.M = x->own;
+    if (multiply(&c, &t, x, x->t[i].form, &d) == VITCL_OK)
+        good = same(c, &d, x->c[i], x->d.M);
+    else
+        vt_log("%s was not compared for %d rows: %s", x->t[i].form->name, d.M,
+               vt_message());
+    vt_timed_free(&t);
+    free(c);
+    return good;
+}
+
 /* Those that are alike are right; or else those that are like the simple
  * form's, or the first's if that one cannot run. */
 static void judge(bool *right, const contest *x)
@@ -133,11 +194,12 @@ static void judge(bool *right, const contest *x)
     bool alike = x->n > 1;
 
     for (int i = 1; i < x->n; i++)
-        alike = alike && same(x->c[i], like, &x->d);
+        alike = alike && same(x->c[i], &x->d, like, x->d.M);
     if (!alike && (sure = simple(x)) != NULL)
         like = sure;
     for (int i = 0; i < x->n; i++) {
-        right[i] = alike || same(x->c[i], like, &x->d);
+        right[i] =
+            (alike || same(x->c[i], &x->d, like, x->d.M)) && same_own(x, i);
         if (!right[i])
             vt_log("%s is not used for a product %dx%dx%d: its result is wrong",
                    x->t[i].form->name, x->d.M, x->d.N, x->d.K);
@@ -174,8 +236,10 @@ void vt_race(double *ms, vt_dev *dev, const vt_gemm_desc *d,
 
     for (int i = 0; i < n; i++)
         ms[i] = 0;
+    x.own = own_rows(dev, d, &x.d);
     if (matrix(&x.a, x.d.M, x.d.K, x.d.trans_a, 1) != VITCL_OK ||
-        matrix(&x.b, x.d.N, x.d.K, x.d.trans_b, 2) != VITCL_OK) {
+        matrix(&x.b, x.d.N, x.d.K, x.d.trans_b, 2) != VITCL_OK ||
+        repeat(&x) != VITCL_OK) {
         vt_log("no form was timed: %s", vt_message());
         n = 0;
     }

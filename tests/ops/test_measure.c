@@ -145,6 +145,32 @@ Test(measure, a_wrong_form_does_not_win)
     }
 }
 
+/* Right for the rows that are timed, and for no others. */
+static vitcl_status spoil_others(vt_queue *q, vt_gemm *g)
+{
+    return g->t.d.M == 27 * 37 ? vt_kernel_launch(q, g->kernel[0])
+                               : spoil(q, g);
+}
+
+/* A GPU has other programs for other numbers of rows. */
+Test(measure, a_form_wrong_for_its_own_rows)
+{
+    vt_gemm_desc d = product(VT_F32, VT_F32);
+    vt_form wrong = spoilt();
+    double ms[VT_FORMS];
+
+    if (vt_test_tiny())
+        return;
+    wrong.launch = spoil_others;
+    d.device_class = VT_CLASS_GPU;
+    for (d.batch = 3; d.batch <= 30; d.batch *= 10) { /* fewer, more */
+        vt_race(ms, vt_test_device(), &d,
+                (const vt_form *const[]){&wrong, &vt_form_plain}, 2);
+        cr_expect(ms[0] < 0, "batch %d: %g", d.batch, ms[0]);
+        cr_expect(ms[1] > 0, "batch %d: %g", d.batch, ms[1]);
+    }
+}
+
 /* Without another it does not win either. */
 Test(measure, a_wrong_form_alone)
 {
