@@ -9,7 +9,7 @@ esc=$'\033'
 
 run 0 classify --explain a.jpg
 out_has '^a\.jpg  not sure$'
-out_has '^  ship +94 % #{40}'
+out_has '^  ship +91 % #{40}'
 out_has '^ +[0-9.]+ %  \.:-=\+\*#%@ [0-9.]+ % of the attention, a patch$'
 ! LC_ALL=C grep -q '[^ -~]' out || fail "not plain"
 fits 80
@@ -28,7 +28,7 @@ for columns in 60 80; do
     out_not "$esc\\[[34]8;5;"
     sed -i "s/$esc\\[[0-9;]*m//g" out
     fits $columns
-    out_has '^  ship +94 % █'
+    out_has '^  ship +91 % █'
     on_terminal $columns 0 classify -q --explain a.jpg
     out_has "$esc\\[38;5;[0-9]+m$esc\\[48;5;[0-9]+m▀"
     out_not "$esc\\[[34]8;2;"
