@@ -4,7 +4,7 @@
  *
  * A small model runs with every provider of the device, in batches of different
  * sizes. All must agree, and a picture's bits must not depend on its batch. A
- * provider that this build or device has not is named and left out. The
+ * provider that this build or device lacks is named and left out. The
  * information for a bug report comes first, the result last. --report writes
  * all of it to a file, and the speed of a larger model.
  */

@@ -23,7 +23,7 @@
 #include <unistd.h>
 #include <vitcl_tune.h>
 
-enum { SIDE = 32, CLASSES = 10 };
+enum { SIDE = 64, CLASSES = 10 };
 
 static atomic_bool over;
 static FILE *out;
@@ -71,9 +71,12 @@ static int failed(const char *what)
 
 static int answer(vitcl_model *model, vitcl_precision precision)
 {
-    static uint8_t rgb[64 * 64 * 3];
+    static uint8_t rgb[SIDE * SIDE * 3];
     static float logits[CLASSES];
-    const vitcl_session_options o = {.size = sizeof o, .precision = precision};
+    const vitcl_session_options o = {.size = sizeof o,
+                                     .height = SIDE,
+                                     .width = SIDE,
+                                     .precision = precision};
     vitcl_session *s = NULL;
     uint32_t hash = 2166136261u;
 

@@ -91,7 +91,7 @@ def main():
         os.environ.pop(name, None)
     run = subprocess.run([f"{small}/vitcl", "classify", "-k", "1", f"{ROOT}/tests/data/sample.jpg"],
                          capture_output=True, text=True)
-    if run.returncode or not re.search(r"\t1\tship\t\t0\.9[234]", run.stdout):
+    if run.returncode or not re.search(r"\t1\tship\t\t0\.9[012]", run.stdout):
         bad.append(f"classify: {run.stdout}{run.stderr}")
     if run.stderr.count("stb_image") != 1:
         bad.append(f"no note: {run.stderr}")

@@ -242,12 +242,15 @@ int main(int argc, char **argv)
 {
     pthread_t threads[THREADS], runner, opener;
     int number[THREADS];
-    vitcl_session *long_one;
+    const vitcl_session_options as_rgb = {
+        .size = sizeof as_rgb, .height = SIDE, .width = SIDE};
+    vitcl_session *long_one = NULL;
 
     if (argc != 3)
         return 2;
     picture = argv[2];
-    if (prepare(argv[1]) != 0 || !(long_one = session_of(1, VITCL_F32)))
+    if (prepare(argv[1]) != 0 ||
+        vitcl_session_new(&long_one, model, &as_rgb) != VITCL_OK)
         return 1;
     for (int i = 0; i < THREADS; i++) {
         number[i] = i;

@@ -395,13 +395,13 @@ Test(params, not_saved)
     not_saved("/vitcl/tuned: others can write to it, or it is not a regular");
     cr_assert_eq(rmdir(path), 0);
     cr_assert_eq(chmod(store, 0777), 0);
-    not_saved("/vitcl/tuned: the folder does not exist, or others can write");
+    not_saved("/vitcl/tuned: cannot write: the folder is another user's, or");
     cr_assert_eq(rmdir(store), 0, "something is left");
     setenv("XDG_CONFIG_HOME", "/proc/none", 1);
-    not_saved("/proc/none/vitcl/tuned: No such file or directory");
+    not_saved("/proc/none/vitcl/tuned: cannot write: No such file");
     unsetenv("XDG_CONFIG_HOME");
     unsetenv("HOME");
-    not_saved("$HOME: ");
+    not_saved("neither XDG_CONFIG_HOME nor HOME is the path of a folder");
 }
 
 /* Every row passes the checks, and a vendor's is found. */
