@@ -88,7 +88,7 @@ P
                 continue
             fi
             # without CLBlast the device is as good as before
-            [ $name = selftest ] && grep -q '^clblast .*not available here: ' out && code=1
+            [ $name != selftest ] || ! grep -q '^clblast .*not available here: ' out || continue
             [ "$code" = 1 ] || fail "$kind: another output with status $code"
             ! cmp -s err "$name.err" || fail "$kind: failed without a word"
         fi
@@ -229,7 +229,7 @@ sweep bench '.*' 0 bench -m "$model" --seconds 0.01 --json
 before_selftest() { :; }
 keep_selftest() { :; }
 check_selftest() {
-    sed -i '/^verdict: FAILED/d; /^clblast .*not available here: /d' out
+    sed -i "/^verdict: FAILED/d" out
     lines_of out selftest.out
 }
 sweep selftest '.*' 0 selftest

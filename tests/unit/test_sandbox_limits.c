@@ -200,10 +200,11 @@ Test(sandbox, large_after_others, .timeout = 60)
 {
     vt_preprocess p = vt_test_how();
     vt_decoder_pool *pool = NULL;
-    const char *path = padded();
+    const char *path;
 
     if (VT_TEST_SANITIZED)
         vt_skip("a sanitizer's memory is not limited");
+    path = padded();
     setenv("VITCL_DECODE_MEMORY", "1024", 1);
     cr_assert_eq(vt_pool_new(&pool, &p, 8), VITCL_OK);
     cr_assert(pool->count == 9 && pool->depth < pool->count);
