@@ -1,7 +1,9 @@
 # check_layers.cmake - which folder of host/ may include which, and where
 # OpenCL may be used.
 #   cmake -DROOT=. -P tools/check_layers.cmake
-# The table is the rule; docs/architecture.md repeats it.
+# The table is the rule.
+
+
 cmake_minimum_required(VERSION 3.16)
 
 set(may_base)

@@ -16,9 +16,9 @@ The blocks of one document run in order in one scratch folder. The folder holds
 small data under the names that the text uses: see prepare(). So the commands
 are those that people type, only faster. tools/newcomer runs what is marked root,
 network or tree. Links to files must lead somewhere,
-no line may name an option that its command's --help lacks, and the layers of
-docs/architecture.md must be those that are checked, and the packages of
-docs/install.md those that tools/setup.sh installs.
+no line may name an option that its command's --help lacks, every folder of host/
+must be in docs/architecture.md, and the packages of docs/install.md must be
+those that tools/setup.sh installs.
 """
 import os
 import random
@@ -238,26 +238,12 @@ def anchors(path):
 
 
 def check_architecture(doc, root):
-    """The table below <!-- layers --> is that of tools/check_layers.cmake, and
-    every folder of host/ has its row."""
-    with open(f"{root}/tools/check_layers.cmake", encoding="utf-8") as f:
-        rules = {m[1]: set(m[2].split()) for m in re.finditer(
-            r"^set\(may_([\w/]+)([^)]*)\)", f.read(), re.M)}
-    start = doc.lines.index("<!-- layers -->") + 3
-    told = {}
-    for line in doc.lines[start:]:
-        if not line.startswith("|"):
-            break
-        name, may = (cell.strip() for cell in line.strip("|").split("|"))
-        told[name] = set(re.sub(r"-|`include/`", "", may).split())
-    folders = {os.path.relpath(f, f"{root}/host") for f, _, files in os.walk(f"{root}/host")
+    """Every folder of host/ has its row."""
+    folders = {os.path.relpath(f, root) for f, _, files in os.walk(f"{root}/host")
                if any(name.endswith(".c") for name in files)}
-    for name in sorted(folders | set(told)):
-        if name not in folders or told.get(name) != rules.get(name):
-            doc.error(start, f"{name}: the table has {told.get(name)}, "
-                      f"tools/check_layers.cmake {rules.get(name)}")
-        if f"| `host/{name}/` |" not in "\n".join(doc.lines):
-            doc.error(start, f"host/{name}/ is not among the folders")
+    for name in sorted(folders):
+        if f"| `{name}/` |" not in "\n".join(doc.lines):
+            doc.error(1, f"{name}/ is not among the folders")
 
 
 def optional_packages(doc):
