@@ -1,75 +1,77 @@
 #!/bin/sh
-# abi.sh ROOT LIBRARY CC - a program that was linked with the last release runs
-# with this library.
+# abi.sh ROOT LIBRARY - a program that was linked with the last release runs with
+# this library.
 #
-# `symbols` has what the last release exports, below its SONAME. With the same
-# SONAME, none of them may be gone, and what is new belongs in a node of its own
-# in tools/vitcl.map. Where abidiff (libabigail) is installed and a tag vX of the
-# same SONAME is there, the types are compared, too.
-#   abi.sh ROOT LIBRARY CC --write   writes `symbols`, for a release
+# X.abi has the symbols and the types of release X, as abidw (libabigail) writes
+# them. With the same SONAME, no symbol may be gone, a new one belongs in a node of
+# its own in tools/vitcl.map, and the types may only grow where programs stand it.
+# The types are compared by abidiff. Where it is missing, the test says so, and
+# fails if CI=true.
+#   abi.sh ROOT LIBRARY --write X   writes X.abi in place of the last release's
 set -eu
-root=$1 library=$2 cc=$3
-list=$root/tests/release/symbols
+root=$1 library=$2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 fail() { echo "abi.sh: $*" >&2; exit 1; }
 
 soname() { readelf -d "$1" | sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p'; }
-{
-    soname "$library"
-    nm -D --defined-only "$library" | awk '{print $NF}' | grep '^vitcl_' | LC_ALL=C sort
-} >"$dir/now"
-[ "${4-}" != --write ] || { cp "$dir/now" "$list"; exit; }
+nm -D --defined-only "$library" | awk '{print $NF}' | grep '^vitcl_' | LC_ALL=C sort >"$dir/now"
+new=$(soname "$library")
 
-old=$(head -n 1 "$list") new=$(head -n 1 "$dir/now")
+# types LIBRARY: of its public functions, without places in files, which change
+types() {
+    abidw --headers-dir "$root/include" --drop-private-types --drop-undefined-syms \
+        --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed \
+        --no-architecture --no-parameter-names --exported-interfaces-only \
+        "$1" >"$dir/abi"
+    typed=$(grep -c 'elf-symbol-id=' "$dir/abi") || fail "$1 has no types: build with BUILD_TESTING"
+    [ "$typed" = "$(wc -l <"$dir/now")" ] ||
+        fail "only $typed of $(wc -l <"$dir/now") functions have types: add their files in CMakeLists.txt"
+}
+if [ "${3-}" = --write ]; then
+    types "$library"
+    rm -f "$root"/tests/release/*.abi
+    cp "$dir/abi" "$root/tests/release/$4.abi"
+    exit
+fi
+
+abi=$(echo "$root"/tests/release/*.abi)
+[ -f "$abi" ] || fail "not one file: $abi"
+last=$(basename "$abi" .abi)
+old=$(sed -n "s/^<abi-corpus.* soname='\([^']*\)'.*/\1/p" "$abi")
+sed -n "s/.*<elf-symbol name='\([^']*\)' version='\([^']*\)'.*/\1@@\2/p" "$abi" | LC_ALL=C sort >"$dir/last"
+[ "$(wc -l <"$dir/last")" -ge 100 ] || fail "$abi has hardly any symbol"
 [ "$old" = "$new" ] || { echo "$new comes after $old: nothing to compare"; exit 0; }
-if LC_ALL=C comm -23 "$list" "$dir/now" | grep .; then
+if LC_ALL=C comm -23 "$dir/last" "$dir/now" | grep .; then
     fail "the symbols above are gone: raise the SOVERSION"
 fi
-nodes=$(sed -n 's/.*@@//p' "$list" | sort -u | paste -sd'|')
-if LC_ALL=C comm -13 "$list" "$dir/now" | grep -E "@@($nodes)\$"; then
+nodes=$(sed -n 's/.*@@//p' "$dir/last" | sort -u | paste -sd'|')
+if LC_ALL=C comm -13 "$dir/last" "$dir/now" | grep -E "@@($nodes)\$"; then
     fail "the symbols above are new: give them a node of their version in tools/vitcl.map"
 fi
-echo "$new has all $(($(wc -l <"$list") - 1)) symbols of its last release"
+echo "$new has all $(wc -l <"$dir/last") symbols of $last"
 
-tag=
-if [ "$(git -C "$root" rev-parse --show-prefix 2>&1)" = "" ]; then # not in another's repository
-    tag=$(git -C "$root" describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || tag=
-fi
-if [ -z "$tag" ]; then
-    echo "skipped: types are not compared, without a tag of a release"
+if ! command -v abidiff >/dev/null; then
+    [ "${CI-}" != true ] || fail "abidiff is missing: install abigail-tools"
+    echo "skipped: types are not compared, without abidiff"
     exit 0
 fi
-if git -C "$root" diff --quiet "$tag" -- CMakeLists.txt cl host include tools/vitcl.map; then
-    echo "nothing of the library has changed since $tag"
-    exit 0
-fi
-command -v abidiff >/dev/null || { echo "skipped: types are not compared, without abidiff"; exit 0; }
-build() { # FOLDER: the library with its types
-    if ! { cmake -G "Unix Makefiles" -S "$dir/$1" -B "$dir/$1/build" -DCMAKE_C_COMPILER="$cc" -DBUILD_TESTING=OFF \
-        -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-g -DVITCL_HARDEN=OFF &&
-        cmake --build "$dir/$1/build" --target vitcl -j 2; } >"$dir/log" 2>&1; then
-        cat "$dir/log"
-        fail "no build of $1"
-    fi
-}
-mkdir "$dir/last" "$dir/here"
-git -C "$root" archive "$tag" | tar -x -C "$dir/last"
-(cd "$root" && git ls-files -z | tar --null -T - -c) | tar -x -C "$dir/here"
-build last
-[ "$(soname "$dir/last/build/libvitcl.so")" = "$new" ] || { echo "$tag has another SONAME"; exit 0; }
-build here
-# Structs that begin with their size may get members at their end.
+types "$library"
+# Structs that begin with their size may get members at their end. `few` of
+# vitcl_fewshot_score is where 0.2.0 had padding. What abidiff calls harmless counts,
+# because it means a float for an enum, too; a new enumerator wants a line here.
 cat >"$dir/allowed" <<'END'
 [suppress_type]
   name_not_regexp = ^vitcl_(class|image|shape|batch|fewshot_score)$
   type_kind = struct
   has_data_member_inserted_at = end
+[suppress_type]
+  name = vitcl_fewshot_score
+  type_kind = struct
+  has_data_member_inserted_at = 224
 END
 code=0
-abidiff --no-added-syms --suppressions "$dir/allowed" \
-    --headers-dir1 "$dir/last/include" --headers-dir2 "$dir/here/include" \
-    "$dir/last/build/libvitcl.so" "$dir/here/build/libvitcl.so" >"$dir/report" || code=$?
+abidiff --harmless --no-added-syms --suppressions "$dir/allowed" "$abi" "$dir/abi" >"$dir/report" || code=$?
 cat "$dir/report"
-[ $code = 0 ] || fail "abidiff finds what a program of $tag would not stand"
-echo "the types are those of $tag"
+[ $code = 0 ] || fail "abidiff finds what a program of $last would not stand"
+echo "the types are those of $last"
