@@ -10,12 +10,12 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 fail() { echo "archive.sh: $*" >&2; exit 1; }
 
-"$root/tools/release" "$dir/one" >"$dir/said" 2>"$dir/note"
+"$root/tools/release" --source "$dir/one" >"$dir/said" 2>"$dir/note"
 sleep 1 # another second: no time of today is in it
 git clone -q "$root" "$dir/clone"
 git -C "$dir/clone" checkout -q "$(git -C "$root" rev-parse HEAD)"
 (umask 077 && git -C "$dir/clone" config tar.umask 0077 && cp "$root/tools/release" "$dir/clone/tools/release" &&
-    "$dir/clone/tools/release" "$dir/two" >"$dir/again" 2>>"$dir/note")
+    "$dir/clone/tools/release" --source "$dir/two" >"$dir/again" 2>>"$dir/note")
 cmp "$dir"/one/*.tar.gz "$dir"/two/*.tar.gz || fail "two archives differ"
 cmp "$dir/said" "$dir/again" || fail "two checksums differ"
 (cd "$dir/one" && sha256sum -c --quiet ./*.sha256) || fail "the checksum is wrong"

@@ -38,6 +38,11 @@ Unreleased) echo "version $version is not released" ;;
     packed=$(date -u -d "$(sed -n 's/^ -- .*>  //p' debian/changelog | head -n 1)" +%F)
     [ "$(printf '%s\n%s\n' "$date" "$packed" | sort | head -n 1)" = "$date" ] ||
         wrong "debian/changelog is of $packed, before $date"
+    [ -e "tests/release/$version.abi" ] || wrong "tests/release has no types of $version: tools/release --record"
+    if [ "$(git rev-parse --show-prefix 2>&1)" = "" ] && git rev-parse -q --verify "v$version^{commit}" >/dev/null &&
+        ! git diff --quiet "v$version" -- CMakeLists.txt cl host include; then
+        wrong "$version has a tag, and what follows it the same version: begin the next"
+    fi
     echo "version $version is of $date"
     ;;
 *) wrong "CHANGELOG.md: '$date' is no date" ;;
