@@ -93,16 +93,14 @@ typedef struct work {
     bool told_detail[2]; /* coarser, finer */
 } work;
 
-/* What the model knows, once, where an answer was not sure. say_model() lists
- * the built-in model's classes. */
+/* What the model knows, once, where an answer was not sure. */
 static void say_known(work *w)
 {
     enum { FEW = 10 };
     char list[512] = "", room[CLASS_ROOM];
     const uint32_t n = w->naming.classes;
 
-    if (w->told || is_quiet() ||
-        (!w->o->common.preset && !model_word(&w->o->common)))
+    if (w->told || is_quiet())
         return;
     w->told = true;
     for (uint32_t i = 0; i < n && i < FEW; i++) {
@@ -124,9 +122,8 @@ static void say_detail(work *w)
     if (w->told_detail[finer] || is_quiet())
         return;
     w->told_detail[finer] = true;
-    note("not sure: the model was trained with pictures of %s detail than this "
-         "one; its probabilities are not reliable here",
-         finer ? "less" : "more");
+    note("not sure: %s detail than in the training pictures",
+         finer ? "finer" : "coarser");
 }
 
 static void add_to_page(work *w, const answer *a)
@@ -165,7 +162,9 @@ static int print(work *w, const answer *a)
         sorting_put(&w->sorting, a, &w->naming);
     if (w->page)
         add_to_page(w, a);
-    if (!a->error && w->pretty && !naming_sure(&w->naming)) {
+    /* of the built-in model, say_model() says enough */
+    if (!a->error && w->pretty && !naming_sure(&w->naming) &&
+        !uses_builtin(&w->o->common)) {
         if (w->naming.detail)
             say_detail(w);
         else

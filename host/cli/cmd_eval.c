@@ -314,10 +314,12 @@ static int score(work *w)
         code = count(w);
     if (code != EXIT_OK)
         return code;
-    if (w->o->output) /* a picture that failed is counted in it */
-        return write_part(w);
-    code = scores_tell(&w->tally, &w->o->how);
-    return code == EXIT_OK ? scoring_failed(w->scores.failed) : code;
+    code = w->o->output ? write_part(w) : scores_tell(&w->tally, &w->o->how);
+    if (code == EXIT_OK)
+        say_model(&w->o->common);
+    if (code == EXIT_OK && !w->o->output) /* a part counts them */
+        code = scoring_failed(w->scores.failed);
+    return code;
 }
 
 static int run(void *into, const words *operands)

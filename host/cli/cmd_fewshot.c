@@ -114,6 +114,7 @@ static int score(work *w, const fewshot *o)
                    s->mean, s->sd);
         broken = s->failed > broken ? s->failed : broken;
     }
+    say_model(&o->common);
     return scoring_failed(broken);
 }
 

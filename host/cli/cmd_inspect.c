@@ -421,8 +421,6 @@ static int show(work *w, const words *operands)
     const bool runs = operands->count > 0;
     int code = open_whole(w, runs), end;
 
-    if (code == EXIT_OK)
-        say_model(&w->o->common);
     if (code == EXIT_OK && runs)
         code = open_run(w, operands);
     catch_stop();
@@ -443,6 +441,8 @@ static int show(work *w, const words *operands)
                        (int[]){w->grid.prefix, w->grid.rows, w->grid.columns});
     if (end == EXIT_OK)
         end = inspect_report(w->o->output);
+    if (code == EXIT_OK && end == EXIT_OK)
+        say_model(&w->o->common);
     return code == EXIT_OK ? end : code;
 }
 

@@ -438,7 +438,8 @@ static int search(work *w, const char *name, const words *pictures,
     w->e.on = (answering){.common = &common,
                           .operands = pictures,
                           .pictures = &w->o->pictures,
-                          .done = "looked for"};
+                          .done = "looked for",
+                          .said = true}; /* by embed */
     if (texts->count)
         return search_texts(w, a, texts);
     code = prepare(w, a);
@@ -492,9 +493,8 @@ const command cmd_search = {
     "--text, an operand with a space that is no file is one, too. The cosine "
     "of two vectors is 1 if they have the same direction. In "
     "a pipe each hit is a line: picture or text, rank, cosine, path, separated "
-    "by "
-    "tabs. A picture that cannot be read is reported on stderr, and the exit "
-    "status is 1.",
+    "by tabs. A picture that cannot be read is reported on stderr, and the "
+    "exit status is 1.",
     options,
     sizeof(find),
     run};

@@ -90,7 +90,7 @@ python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' \
     "$VITCL" classify -m builtin:cifar10 --threshold 0.9999 "$picture" "$odd" "$little" '=1+1.jpg' \
     >screen </dev/null || fail "in a terminal"
 [ "$(grep -c 'not sure: ship 9' screen)" = 4 ] || fail "a terminal: $(cat screen)"
-[ "$(grep -c 'not sure: the model was trained with pictures of less detail' screen)" = 1 ] ||
+[ "$(grep -c 'not sure: finer detail than in the training pictures' screen)" = 1 ] ||
     fail "why: $(cat screen)"
 [ "$(grep -c 'the model knows 10 classes: airplane, automobile,' screen)" = 1 ] ||
     fail "what it knows: $(cat screen)"

@@ -94,7 +94,6 @@ int answering_start(answering *w)
     if (code != EXIT_OK)
         return code;
     catch_stop();
-    say_model(w->common);
     progress_start(&w->bar, "pictures",
                    batches_total(w->operands, w->pictures));
     w->source = w->several ? several_open(w) : single_open(w);
@@ -109,6 +108,10 @@ static bool next_batch(answering *w)
     if (w->batch.count) {
         if (flush_results() != EXIT_OK)
             w->code = EXIT_FAILED;
+        if (!w->said && w->count > w->bad) {
+            w->said = true;
+            say_model(w->common);
+        }
         progress_show(&w->bar, w->count, NULL);
     }
     w->at = 0;

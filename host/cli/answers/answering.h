@@ -25,6 +25,7 @@ typedef struct answering {
     const char *done;      /* in the summary: "named" */
     bool rows_tell;        /* a failed picture is a row, not a failure of the
                             * run */
+    bool said;             /* which model it is, or nobody wants to know */
     /* by answering_open(); the options may be changed */
     double start;
     vitcl_device *device;

@@ -10,13 +10,18 @@
 #include <vitcl_tune.h>
 
 /* A small model with a thousand classes. */
-#define PHOTOGRAPHS "vit_tiny_patch16_224.augreg_in21k_ft_in1k"
+#define PHOTOGRAPHS "timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k"
 
 const char *model_word(const model_options *o)
 {
     const char *path = o->model ? o->model : getenv("VITCL_MODEL");
 
     return path && path[0] ? path : NULL;
+}
+
+bool uses_builtin(const model_options *o)
+{
+    return !o->preset && !model_word(o);
 }
 
 static const char *model_or_builtin(const model_options *o)
@@ -264,15 +269,16 @@ const char *model_name(const model_options *o)
 
 void say_model(const model_options *o)
 {
+    static const char built_in[] =
+        "built-in model; photographs: vitcl pull " PHOTOGRAPHS;
+
     if (is_quiet())
         return;
-    if (!o->preset && !model_word(o))
-        note("no -m given: using the built-in model, which knows only "
-             "CIFAR-10's ten classes (airplane, automobile, bird, cat, deer, "
-             "dog, frog, horse, ship, truck); for photographs `vitcl pull "
-             "timm/" PHOTOGRAPHS "` (23 MB), then -m " PHOTOGRAPHS);
+    flush_results(); /* close_results() says why not */
     if (o->preset)
-        note("%s has random weights, so its answers mean nothing; name a "
-             "checkpoint with -m DIR",
-             o->preset);
+        note("%s has random weights: its answers mean nothing", o->preset);
+    else if (uses_builtin(o) && is_terminal(stderr))
+        summary(built_in); /* fits into 60 columns */
+    else if (uses_builtin(o))
+        note("%s", built_in);
 }

@@ -101,8 +101,11 @@ int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                  const model_options *o, const char *const *keep, int profile);
 /* The name to show: the preset, or the model's path without slashes. */
 const char *model_name(const model_options *o);
-/* Prints a note on stderr if this is the built-in model, or has random weights,
- * whose results are meaningless. */
+/* Neither -m, VITCL_MODEL nor --preset: the built-in model. */
+bool uses_builtin(const model_options *o);
+/* Prints a line on stderr if this is the built-in model, or has random weights,
+ * whose results are meaningless. Called when the first results are out, so that
+ * they come first, and an error comes alone. */
 void say_model(const model_options *o);
 
 /* ---- tensors to keep ---- */

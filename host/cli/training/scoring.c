@@ -79,8 +79,6 @@ int scoring_open(scoring *s, const model_options *common)
         o.devices ? open_several(s, &o) : open_model(&s->device, &s->model, &o);
     if (code == EXIT_OK && !o.devices)
         code = start_session(&s->session, s->device, s->model, &options);
-    if (code == EXIT_OK)
-        say_model(&o);
     return code;
 }
 

@@ -37,7 +37,7 @@ int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
 /* From now on the first pictures that cannot be decoded are named on stderr;
  * with `strict` the first is an error. */
 int scoring_broken(scoring *s, vitcl_dataset *dataset, bool strict);
-/* Opens model and session. Says which model it is. */
+/* Opens model and session. */
 int scoring_open(scoring *s, const model_options *common);
 /* The callback for the library; context: the scores. */
 int scoring_progress(void *context, uint64_t done, uint64_t total);
