@@ -181,10 +181,9 @@ static void say_news(void *context, vt_pull_news news, const char *file,
 
 static int no_name(const char *word)
 {
-    const bool bare = !strchr(word, '/');
-
-    return usage("%s: a name is OWNER/NAME or OWNER/NAME@REVISION%s%s", word,
-                 bare ? ", of timm timm/" : "", bare ? word : "");
+    return usage("%s: a name is OWNER/NAME, OWNER/NAME@REVISION, or a short "
+                 "one such as vit_base_patch16_224 or ViT-B-32",
+                 word);
 }
 
 static int pull_one(const char *word, const vt_pull *common)
@@ -197,6 +196,7 @@ static int pull_one(const char *word, const vt_pull *common)
 
     if (!hub_parse(&n, word))
         return no_name(word);
+    say_full_name();
     p.owner = n.owner, p.name = n.name;
     p.revision = n.revision ? n.revision : "main";
     p.context = &s;
@@ -229,7 +229,9 @@ static int run(void *into, const words *operands)
 
     (void)into;
     if (!operands->count)
-        return usage("no model given; name one as OWNER/NAME");
+        return usage(
+            "no model given; name one as OWNER/NAME, or short, such as "
+            "vit_base_patch16_224");
     for (size_t i = 0; i < operands->count; i++)
         if (!hub_parse(&n, operands->item[i]))
             return no_name(operands->item[i]);
@@ -256,9 +258,11 @@ static int run(void *into, const words *operands)
 
 const command cmd_pull = {
     "pull",
-    "OWNER/NAME[@REVISION]...",
+    "NAME|OWNER/NAME[@REVISION]...",
     "Download models by name",
-    "Puts config and weights into the local cache of Hugging Face "
+    "A short NAME is one of timm's, such as vit_base_patch16_224, or of "
+    "OpenCLIP's and OpenAI's, such as ViT-B-32 and ViT-B/32. Puts config and "
+    "weights into the local cache of Hugging Face "
     "(HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub), where -m, timm "
     "and transformers find them by the same name, and prints the folder. Sizes "
     "and hashes are verified. After an interruption the same command "

@@ -126,6 +126,8 @@ int main(int argc, char **argv)
     commands = table;
     if (code == EXIT_OK)
         code = run(argc, argv);
+    if (code == EXIT_OK)
+        flush_results(), say_full_name();
     if (!is_quiet() && vitcl_image_note())
         note("%s", vitcl_image_note());
     if (vt_tar_unlocked())

@@ -58,8 +58,8 @@ for columns in 60 80; do
     fits $columns
     without_waits
     head -n 1 out | grep -q 'a\.jpg.*not sure: ship ' || fail "the first line of $columns columns"
-    out_lines 4
-    sed -n 3p out | grep -q "^${model% }" || fail "the third line"
+    out_lines 3
+    sed -n 3p out | grep -q "^$model" || fail "the third line"
     on_terminal $columns 0 classify -k 1 b.png a.jpg
     head -n 1 out | grep -q 'b\.png[^ ]*  ship ' || fail "the first line"
     sed -n 2p out | grep -q 'a\.jpg[^ ]*  not sure: ship ' || fail "the second line"

@@ -54,8 +54,28 @@ out_has '^family +deit'
 rm -r $bare
 run 1 info -m vit_none.lost
 says 'vit_none.lost: no such path, and no models--timm--vit_none.lost in .*; download it with .vitcl pull timm/vit_none.lost'
-run 1 info -m vit_base_patch16_224 # without its tag
-says 'no models--timm--vit_base_patch16_224 in .*; the cache has timm/vit_base_patch16_224.augreg2_in21k_ft_in1k$'
+run 0 info -m vit_base_patch16_224 # timm's default tag
+out_has "^model +$bare\$"
+err_lines 1
+err_has "vit_base_patch16_224 is timm/$bare\$"
+run 0 info --json -m vit_base_patch16_224
+sed 's/"model":"[^"]*"//' out | cmp - wanted || fail "another model"
+run 1 info -m timm/vit_base_patch16_224 # a full name
+says "no models--timm--vit_base_patch16_224 in .*; the cache has timm/$bare\$"
+repository "$hub/models--timm--vit_small_patch16_224.other" timm_vit
+run 1 info -m vit_small_patch16_224
+says 'no models--timm--vit_small_patch16_224.augreg_in21k_ft_in1k in .*; the cache has timm/vit_small_patch16_224.other$'
+rm -r "$hub/models--timm--vit_small_patch16_224.other"
+cp -r "$VT_DATA/models/hf_deit" vit_base_patch16_224 # a path precedes
+run 0 info -m vit_base_patch16_224
+out_has '^family +deit'
+err_lines 0
+rm -r vit_base_patch16_224
+for word in ViT-B-32:laion--CLIP-ViT-B-32-laion2B-s34B-b79K ViT-B/32:openai--clip-vit-base-patch32 \
+    ViT-L/14@336px:openai--clip-vit-large-patch14-336; do
+    run 1 info -m ${word%:*}
+    says "^vitcl info: ${word%:*}: no such path, and no models--${word#*:} in "
+done
 run 1 info -m https://huggingface.co/timm
 says 'a name is https://huggingface.co/OWNER/NAME'
 run 1 info -m absent.safetensors

@@ -155,14 +155,33 @@ HF_ENDPOINT=ftp://127.0.0.1 refused 'HF_ENDPOINT=ftp.*must be the address' me/vi
 http_proxy=http://127.0.0.1:1 refused 'cannot be reached.*the proxy$' me/vit
 HF_HUB_CACHE=$good/config.json refused 'config.json' me/vit
 VITCL_PULL=$PWD/none.so refused 'VITCL_PULL=.*none.so: no such module' me/vit
-run 2 pull vit
-says 'a name is OWNER/NAME or OWNER/NAME@REVISION, of timm timm/vit$'
 for word in me/../vit ../vit me/vit@../x me/vit@ /me/vit; do
     run 2 pull $word
-    says 'a name is OWNER/NAME or OWNER/NAME@REVISION$'
+    says 'a name is OWNER/NAME, OWNER/NAME@REVISION, or a short one such as vit_base_patch16_224 or ViT-B-32$'
 done
 run 2 pull
 says 'no model given'
+
+# ---- short names, and what they stand for
+mkdir -p hub/{timm,openai,laion}
+for full in timm/vit_base_patch16_224.augreg2_in21k_ft_in1k timm/vit_mine openai/clip-vit-base-patch32 \
+    laion/CLIP-ViT-B-32-laion2B-s34B-b79K; do
+    cp -r hub/me/vit hub/$full
+    short=$(basename $full)
+    case $full in
+    timm/*) short=${short%%.*} ;;
+    openai/*) short=ViT-B/32 ;;
+    laion/*) short=ViT-B-32 ;;
+    esac
+    run 0 pull $short
+    [ "$(cat out)" = "$HF_HOME/hub/models--${full/\//--}/snapshots/$commit" ] || fail "another model"
+    [ $short = vit_mine ] || err_has "^vitcl pull: $short is $full\$"
+    run 0 classify -k 1 -m $short "$VT_DATA/small.png"
+    out_lines 1
+    [ $short = vit_mine ] || [ "$(cat err)" = "vitcl classify: $short is $full" ] || fail "not its full name"
+done
+run 1 pull vit_none
+err_has 'timm/vit_none'
 
 # ---- connections that end early
 fresh

@@ -7,10 +7,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <vitcl_tune.h>
 
 /* A small model with a thousand classes. */
-#define PHOTOGRAPHS "timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k"
+#define PHOTOGRAPHS "vit_tiny_patch16_224"
 
 const char *model_word(const model_options *o)
 {
@@ -251,10 +252,13 @@ const char *model_name(const model_options *o)
 {
     static char name[256]; /* the limit of a file name */
     const char *path = o->preset ? NULL : model_or_builtin(o);
+    char full[HUB_NAME];
     size_t n;
 
     if (!path)
         return o->preset;
+    if (access(path, F_OK) != 0 && hub_full_name(full, path))
+        path = full;
     n = strlen(path);
     while (n > 1 && path[n - 1] == '/')
         n--;
@@ -275,6 +279,7 @@ void say_model(const model_options *o)
     if (is_quiet())
         return;
     flush_results(); /* close_results() says why not */
+    say_full_name();
     if (o->preset)
         note("%s has random weights: its answers mean nothing", o->preset);
     else if (uses_builtin(o) && is_terminal(stderr))

@@ -270,17 +270,18 @@ static bool check_snapshot(hub_snapshot *out, char why[HUB_WHY],
     return because(why, "%s has no %s", out->path, lack);
 }
 
-/* Of timm's names without a tag: those of the cache that have one. */
+/* Of timm's models: those of the cache with another tag. */
 static void add_tagged(char why[HUB_WHY], const char *cache, const hub_named *n)
 {
+    const int base = (int)strcspn(n->name, ".");
     char begin[2 * HUB_NAME], name[HUB_NAME];
     const char *between = "; the cache has ";
     DIR *dir;
     const struct dirent *e;
 
-    if (strcmp(n->owner, "timm") != 0 || strchr(n->name, '.'))
+    if (strcmp(n->owner, "timm") != 0)
         return;
-    snprintf(begin, sizeof begin, FOLDER "timm--%s.", n->name);
+    snprintf(begin, sizeof begin, FOLDER "timm--%.*s.", base, n->name);
     dir = opendir(cache);
     for (int i = 0; dir && i < ENTRIES_MAX && (e = readdir(dir)); i++)
         if (strncmp(e->d_name, begin, strlen(begin)) == 0 &&
@@ -369,11 +370,6 @@ static size_t prefix(const char *word)
     return 0;
 }
 
-bool hub_parse(hub_named *out, const char *word)
-{
-    return parse(out, word + prefix(word));
-}
-
 /* A repository's folder, one above its snapshots. */
 static bool is_repository(const char *path)
 {
@@ -384,21 +380,50 @@ static bool is_repository(const char *path)
            join(config, "%s/config.json", path) && access(config, F_OK) != 0;
 }
 
-/* timm/NAME for a bare NAME, as timm does it; else the word. */
-static const char *with_owner(char room[HUB_PATH], const char *word)
+/* The full name of a short one, as timm, OpenCLIP and OpenAI have them;
+ * timm/NAME for another bare NAME; else the word. Both are said once. */
+static char short_name[HUB_NAME], long_name[HUB_NAME];
+static bool is_said;
+
+static const char *full_name(char room[HUB_PATH], const char *word)
 {
+    char full[HUB_NAME];
+
+    if (hub_full_name(full, word)) {
+        snprintf(short_name, sizeof short_name, "%s", word);
+        snprintf(long_name, sizeof long_name, "%s", full);
+        return join(room, "%s", full) ? room : word;
+    }
     return !strchr(word, '/') && !is_weights(word) &&
                    join(room, "timm/%s", word)
                ? room
                : word;
 }
 
+void say_full_name(void)
+{
+    if (!short_name[0] || is_said || is_quiet())
+        return;
+    is_said = true;
+    note("%s is %s", short_name, long_name);
+}
+
+bool hub_parse(hub_named *out, const char *word)
+{
+    static char room[HUB_PATH];
+    const size_t skip = prefix(word);
+
+    is_said = false; /* of several */
+    short_name[0] = '\0';
+    return parse(out, skip ? word + skip : full_name(room, word));
+}
+
 int find_model(const char **path, const char *word)
 {
     static hub_snapshot found;
-    static char why[HUB_WHY], cache[HUB_PATH], timm[HUB_PATH];
+    static char why[HUB_WHY], cache[HUB_PATH], room[HUB_PATH];
     const size_t skip = prefix(word);
-    const char *name = skip ? word + skip : with_owner(timm, word);
+    const char *name;
     hub_named n;
 
     *path = word;
@@ -408,13 +433,14 @@ int find_model(const char **path, const char *word)
         if (!open_repository(&found, why, word, "main", "download it again"))
             return fail("%s", why);
     } else {
+        name = skip ? word + skip : full_name(room, word);
         if (!parse(&n, name))
             return skip ? fail("%s: a name is %.*sOWNER/NAME or "
                                "%.*sOWNER/NAME@REVISION",
                                word, (int)skip, word, (int)skip, word)
                         : EXIT_OK; /* a path: the library says what it lacks */
         if (!hub_cache(cache))
-            return name == timm ? EXIT_OK
+            return name == room ? EXIT_OK
                                 : fail("%s: no such path, and neither HF_HOME "
                                        "nor HOME says "
                                        "where the cache of Hugging Face is",

@@ -15,8 +15,13 @@ typedef struct hub_named {
     char owner[HUB_NAME], name[HUB_NAME];
     const char *revision; /* NULL: main */
 } hub_named;
-/* OWNER/NAME or OWNER/NAME@REVISION, after hf-hub: or not. What it may hold is
- * safe in a path. */
+/* What a short name such as vit_base_patch16_224 or ViT-B-32 stands for:
+ * OWNER/NAME; false: it is none. */
+bool hub_full_name(char out[HUB_NAME], const char *word);
+/* Prints what the last short name stood for, unless it was printed. */
+void say_full_name(void);
+/* OWNER/NAME or OWNER/NAME@REVISION, after hf-hub: or not, or a short name.
+ * What it may hold is safe in a path. Valid until the next call. */
 bool hub_parse(hub_named *out, const char *word);
 /* The path that a word after -m means: the word, if it is a path, else the
  * snapshot in the local cache of Hugging Face. Valid until the next call.

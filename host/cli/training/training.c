@@ -364,6 +364,7 @@ static int run(const training *t, const char *name)
 
     if (t->model && (code = find_model(&o.model, t->model)) != EXIT_OK)
         return code;
+    say_full_name();
     code = open_device(&device, t->device);
     if (code != EXIT_OK)
         return code;
