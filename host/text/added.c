@@ -1,86 +1,193 @@
 /*
  * added.c - added tokens: which there are, and by which text each is found.
+ *
+ * As tokenizers 0.23 adds them: of a token that is there already, what was said
+ * last counts, but for special, which it stays.
  */
+#include "text/added.h"
+
+#include "base/json_types.h"
 #include "text/tokenizer.h"
 
 #include <string.h>
 
-vitcl_status vt_added_add(vt_tokenizer *t, const char *s, int32_t id,
-                          struct vt_added_token flags, const char *name)
-{
-    vt_added *a = &t->added;
-    vitcl_status st = VITCL_OK;
+static const vt_json_row rows[] = {
+    {"content", VT_JSON_TEXT},    {"lstrip", VT_JSON_FLAG},
+    {"rstrip", VT_JSON_FLAG},     {"single_word", VT_JSON_FLAG},
+    {"normalized", VT_JSON_FLAG}, {"special", VT_JSON_FLAG},
+    {"id", VT_JSON_COUNT},        {"__type", VT_JSON_TEXT},
+};
 
-    if (!*s)
-        return VITCL_OK;
-    for (size_t i = 0; i < a->n; i++)
-        if (a->list[i].id == id && strcmp(a->list[i].s, s) == 0)
-            return VITCL_OK;
-    if (a->n >= VT_ADDED_MAX)
+vitcl_status vt_token_list_add(vt_token_list *l, const vt_token *token,
+                               const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    vt_token copy = *token;
+
+    if (l->n >= VT_ADDED_MAX)
         return vt_fail(VITCL_EUNSUPPORTED, "%s: more than %d added tokens",
                        name, VT_ADDED_MAX);
-    VT_TRY(vt_grow(&a->list, &a->cap, a->n + 1, sizeof *a->list));
-    VT_TRY(vt_strdup(&flags.s, s));
-    flags.id = id;
-    a->list[a->n++] = flags;
+    VT_TRY(vt_grow(&l->list, &l->cap, l->n + 1, sizeof *l->list));
+    VT_TRY(vt_strdup(&copy.s, token->s));
+    l->list[l->n++] = copy;
 done:
     return st;
 }
 
-vitcl_status vt_added_read(vt_tokenizer *t, const vt_json *v, uint64_t id,
-                           const char *name)
+const vt_token *vt_token_list_find(const vt_token_list *l, const char *s)
 {
-    struct vt_added_token flags = {.normal = true};
-    const char *s;
-
-    if (!vt_json_string(&s, vt_json_get(v, "content")) || id >= VT_PIECES_MAX)
-        return vt_fail(VITCL_ECORRUPT, "%s: an added token is damaged", name);
-    vt_json_bool(&flags.left, vt_json_get(v, "lstrip"));
-    vt_json_bool(&flags.right, vt_json_get(v, "rstrip"));
-    vt_json_bool(&flags.single, vt_json_get(v, "single_word"));
-    vt_json_bool(&flags.normal, vt_json_get(v, "normalized"));
-    return vt_added_add(t, s, (int32_t)id, flags, name);
+    for (size_t i = l->n; i-- > 0;)
+        if (strcmp(l->list[i].s, s) == 0)
+            return &l->list[i];
+    return NULL;
 }
 
-vitcl_status vt_added_finish(vt_tokenizer *t, const char *name)
+void vt_token_list_free(vt_token_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->list[i].s);
+    free(l->list);
+    *l = (vt_token_list){0};
+}
+
+vitcl_status vt_token_read(vt_token *out, const vt_json *v, bool special,
+                           const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    const char *s = NULL;
+    bool normal;
+
+    *out = (vt_token){.normal = -1, .special = special};
+    if (vt_json_string(&s, v))
+        return vt_strdup(&out->s, s);
+    for (const vt_json *m = vt_json_first(v); m; m = vt_json_next(m)) {
+        size_t i = 0;
+
+        while (i < VT_COUNT(rows) && strcmp(rows[i].key, vt_json_key(m)) != 0)
+            i++;
+        if (i == VT_COUNT(rows))
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: an added token has \"%.40s\", which is unknown",
+                           name, vt_json_key(m));
+    }
+    VT_TRY(vt_json_types(v, rows, VT_COUNT(rows), "an added token's", name));
+    if (!vt_json_string(&s, vt_json_get(v, "content")))
+        return vt_fail(VITCL_ECORRUPT, "%s: an added token is damaged", name);
+    vt_json_bool(&out->left, vt_json_get(v, "lstrip"));
+    vt_json_bool(&out->right, vt_json_get(v, "rstrip"));
+    vt_json_bool(&out->single, vt_json_get(v, "single_word"));
+    if (!special)
+        vt_json_bool(&out->special, vt_json_get(v, "special"));
+    if (vt_json_bool(&normal, vt_json_get(v, "normalized")))
+        out->normal = normal;
+    out->whole = true;
+    st = vt_strdup(&out->s, s);
+done:
+    return st;
+}
+
+/* The id of what is not in the vocabulary. */
+static int64_t next_id(const vt_tokenizer *t)
+{
+    const int64_t count = (int64_t)vt_token_vocab(t)->count;
+    int64_t last = -1;
+
+    for (size_t i = 0; i < t->added.all.n; i++)
+        last = VT_MAX(last, t->added.all.list[i].id);
+    return VT_MAX(last + 1, count);
+}
+
+static void update(vt_token *old, const vt_token *token)
+{
+    old->left = token->left;
+    old->right = token->right;
+    old->single = token->single;
+    old->special |= token->special;
+    old->normal = token->normal;
+}
+
+vitcl_status vt_added_add(vt_tokenizer *t, const vt_token *token,
+                          const char *name)
 {
     vt_added *a = &t->added;
+    vt_token add = *token;
+    vitcl_status st = VITCL_OK;
+    const size_t n = strlen(token->s);
+    int32_t at = vt_vocab_find(&a->names, token->s, n);
+    int64_t id;
+
+    if (n == 0)
+        return VITCL_OK;
+    if (add.normal < 0)
+        add.normal = !add.special;
+    if (at < 0) {
+        id = add.id >= 0 ? add.id
+                         : vt_vocab_find(vt_token_vocab(t), token->s, n);
+        id = id >= 0 ? id : next_id(t);
+        if (id >= VT_PIECES_MAX)
+            return vt_fail(VITCL_ECORRUPT, "%s: an added token is damaged",
+                           name);
+        add.id = (int32_t)id;
+        at = (int32_t)a->all.n;
+        VT_TRY(vt_vocab_add(&a->names, token->s, n, a->all.n, name));
+        VT_TRY(vt_token_list_add(&a->all, &add, name));
+    }
+    update(&a->all.list[at], &add);
+done:
+    return st;
+}
+
+/* The text by which a token is found: two may have the same, and the first
+ * counts. */
+static vitcl_status find_by(vt_tokenizer *t, size_t number, const char *name)
+{
+    const vt_token *token = &t->added.all.list[number];
+    vt_vocab *v = token->normal ? &t->added.normal : &t->added.raw;
     vt_chars c = {0};
     vitcl_status st = VITCL_OK;
 
-    for (size_t i = 0; i < a->n; i++) {
-        vt_vocab *v = a->list[i].normal ? &a->normal : &a->raw;
-
-        c.n = 0;
-        VT_TRY(vt_chars_add(&c, a->list[i].s, strlen(a->list[i].s)));
-        if (a->list[i].normal)
-            for (size_t k = 0; k < t->normalizer_count; k++)
-                VT_TRY(vt_normalize(&c, &t->normalizers[k], &t->map));
-        if (c.n && vt_vocab_find(v, c.s, c.n) < 0)
-            VT_TRY(vt_vocab_add(v, c.s, c.n, i, name));
-    }
+    VT_TRY(vt_chars_add(&c, token->s, strlen(token->s)));
+    for (size_t k = 0; token->normal && k < t->steps.normalizer_count; k++)
+        VT_TRY(vt_normalize(&c, &t->steps.normalizers[k], &t->steps.map));
+    if (c.n && vt_vocab_find(v, c.s, c.n) < 0)
+        VT_TRY(vt_vocab_add(v, c.s, c.n, number, name));
 done:
     free(c.s);
     return st;
 }
 
+vitcl_status vt_added_finish(vt_tokenizer *t, const char *name)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (int special = 1; special >= 0; special--)
+        for (size_t i = 0; i < t->added.all.n; i++)
+            if (t->added.all.list[i].special == special)
+                VT_TRY(find_by(t, i, name));
+done:
+    return st;
+}
+
 void vt_added_free(vt_added *a)
 {
-    for (size_t i = 0; i < a->n; i++)
-        free(a->list[i].s);
-    free(a->list);
+    vt_token_list_free(&a->all);
+    vt_vocab_free(&a->names);
     vt_vocab_free(&a->raw);
     vt_vocab_free(&a->normal);
-    *a = (vt_added){0};
+}
+
+const vt_vocab *vt_token_vocab(const vt_tokenizer *t)
+{
+    return t->model == VT_MODEL_SPM ? &t->spm.vocab : &t->vocab;
 }
 
 int32_t vt_token_id(const vt_tokenizer *t, const char *s)
 {
+    int32_t at;
+
     if (!s)
         return -1;
-    for (size_t i = 0; i < t->added.n; i++)
-        if (strcmp(t->added.list[i].s, s) == 0)
-            return t->added.list[i].id;
-    return vt_vocab_find(t->model == VT_MODEL_SPM ? &t->spm.vocab : &t->vocab,
-                         s, strlen(s));
+    at = vt_vocab_find(&t->added.names, s, strlen(s));
+    return at >= 0 ? t->added.all.list[at].id
+                   : vt_vocab_find(vt_token_vocab(t), s, strlen(s));
 }

@@ -196,6 +196,15 @@ done:
     return st;
 }
 
+static bool has_bytes(const vt_bpe *b, const char *s, size_t n)
+{
+    bool all = b->fallback;
+
+    for (size_t i = 0; i < n; i++)
+        all = all && b->byte[(unsigned char)s[i]] >= 0;
+    return all;
+}
+
 /* The word's characters, as tokenizers takes them: those in the vocabulary,
  * else their bytes, else an unknown one, which is kept back for the next. */
 static vitcl_status split_merged(work *w, size_t n)
@@ -217,10 +226,14 @@ static vitcl_status split_merged(work *w, size_t n)
                 VT_TRY(add_symbol(w, b->unknown, at, waits, false));
             waits = 0;
             VT_TRY(add_symbol(w, id, at, size, false));
-        } else if (b->fallback) {
+        } else if (has_bytes(b, w->s + at, size)) {
             for (size_t i = 0; i < size; i++)
                 VT_TRY(add_symbol(w, b->byte[(unsigned char)w->s[at + i]],
                                   at + i, 1, false));
+        } else if (b->unknown == VT_BPE_NO_UNKNOWN) {
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "a text has a character that is not in the "
+                           "vocabulary, nor is the token for unknown ones");
         } else if (b->unknown >= 0) {
             if (waits && !b->fuse) {
                 VT_TRY(add_symbol(w, b->unknown, at, waits, false));
@@ -363,12 +376,13 @@ void vt_bpe_free(vt_bpe *b)
 
 bool vt_bpe_bytes(int32_t id[256], const vt_vocab *v)
 {
+    bool all = true;
+
     for (int i = 0; i < 256; i++) {
         char piece[8];
         const int n = snprintf(piece, sizeof piece, "<0x%02X>", i);
 
-        if ((id[i] = vt_vocab_find(v, piece, (size_t)n)) < 0)
-            return false;
+        all &= (id[i] = vt_vocab_find(v, piece, (size_t)n)) >= 0;
     }
-    return true;
+    return all;
 }

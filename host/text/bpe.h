@@ -18,6 +18,9 @@ enum {
     VT_SPM_BYTE
 };
 
+/* A text with an unknown character is refused. */
+enum { VT_BPE_NO_UNKNOWN = -2 };
+
 typedef struct vt_bpe {
     const vt_vocab *vocab;
     struct vt_merge { /* in their order */
@@ -26,12 +29,12 @@ typedef struct vt_bpe {
     size_t count, cap;
     uint32_t *table; /* a merge's number plus 1 */
     size_t slots;
-    char *suffix;    /* of a word's last character, or NULL */
-    int32_t unknown; /* id, or -1 */
-    bool fuse;       /* unknown characters in a row are one token */
-    bool whole;      /* a word that is a piece is not merged */
-    bool fallback;   /* bytes in place of an unknown character */
-    int32_t byte[256];
+    char *suffix;      /* of a word's last character, or NULL */
+    int32_t unknown;   /* id, -1 (left out) or VT_BPE_NO_UNKNOWN */
+    bool fuse;         /* unknown characters in a row are one token */
+    bool whole;        /* a word that is a piece is not merged */
+    bool fallback;     /* bytes in place of an unknown character */
+    int32_t byte[256]; /* or -1 */
     /* of SentencePiece, else NULL */
     const float *scores;
     const uint8_t *types;
@@ -49,7 +52,7 @@ vitcl_status vt_bpe_merge(vt_bpe *b, const char *left, size_t left_size,
 vitcl_status vt_bpe_finish(vt_bpe *b, const char *name);
 void vt_bpe_free(vt_bpe *b);
 
-/* The ids of <0x00> to <0xFF>; false: not all are in the vocabulary. */
+/* The ids of <0x00> to <0xFF>, or -1; false: not all are in the vocabulary. */
 bool vt_bpe_bytes(int32_t id[256], const vt_vocab *v);
 
 #endif

@@ -101,7 +101,7 @@ vitcl_status vt_read_clip_gz(vt_tokenizer *t, const char *folder,
                             t->vocab.count, path));
     VT_TRY(vt_bpe_finish(&t->bpe, path));
     t->model = VT_MODEL_BPE;
-    t->simple = true;
+    t->class = &vt_class_simple;
     t->clean = t->clean ? t->clean : VT_CLEAN_LOWER;
 done:
     free(text.s);

@@ -16,12 +16,16 @@ typedef struct job {
     vt_words words;
     vt_chars piece; /* between two added tokens, normalized */
     bool first;     /* the piece begins the text */
+    size_t special; /* where the first special token is, plus 1 */
 } job;
 
 static vitcl_status encode_word(job *j, const char *s, size_t n)
 {
     const vt_tokenizer *t = j->t;
+    const int32_t id = vt_vocab_find(&t->words, s, n);
 
+    if (id >= 0)
+        return vt_ids_add(&j->out, id);
     return t->model == VT_MODEL_BPE
                ? vt_bpe_encode(&j->out, &t->bpe, s, n)
                : vt_unigram_encode(&j->out, &t->unigram, s, n);
@@ -35,8 +39,8 @@ static vitcl_status encode_words(job *j, const char *s, size_t n)
     if (n == 0)
         return VITCL_OK;
     VT_TRY(vt_words_begin(&j->words, s, n));
-    for (size_t i = 0; i < t->splitter_count; i++)
-        VT_TRY(vt_split(&j->words, &t->splitters[i], j->first));
+    for (size_t i = 0; i < t->steps.splitter_count; i++)
+        VT_TRY(vt_split(&j->words, &t->steps.splitters[i], j->first));
     for (size_t i = 0, from = 0; i < j->words.n; from = j->words.ends[i++])
         VT_TRY(encode_word(j, j->words.text.s + from, j->words.ends[i] - from));
     j->first = false;
@@ -44,31 +48,25 @@ done:
     return st;
 }
 
-/* SiglipTokenizer: "<unk>" keeps the space in front, and its tokens are taken
- * away again. */
-static vitcl_status encode_siglip(job *j, const char *s, size_t n)
+/* A text in front keeps the space behind it, and its tokens are taken away
+ * again. */
+static vitcl_status encode_behind(job *j, const char *s, size_t n)
 {
     const vt_tokenizer *t = j->t;
-    const char *unknown = t->settings.unknown ? t->settings.unknown : "<unk>";
-    vt_chars c = {0}, whole = {0};
+    vt_chars whole = {0};
     vt_ids ids = {0};
     vitcl_status st = VITCL_OK;
     size_t skip;
 
-    VT_TRY(vt_chars_add(&c, s, n));
-    if (t->settings.lower)
-        VT_TRY(vt_chars_lower(&c, true));
-    VT_TRY(vt_canonicalize(&c));
-    VT_TRY(vt_chars_add(&whole, unknown, strlen(unknown)));
+    VT_TRY(vt_chars_add(&whole, t->front, strlen(t->front)));
     VT_TRY(vt_spm_encode(&ids, &t->spm, whole.s, whole.n));
     skip = ids.n;
     ids.n = 0;
-    VT_TRY(vt_chars_add(&whole, c.s, c.n));
+    VT_TRY(vt_chars_add(&whole, s, n));
     VT_TRY(vt_spm_encode(&ids, &t->spm, whole.s, whole.n));
     for (size_t i = ids.n >= skip ? skip : 0; i < ids.n; i++)
         VT_TRY(vt_ids_add(&j->out, ids.id[i]));
 done:
-    free(c.s);
     free(whole.s);
     free(ids.id);
     return st;
@@ -76,8 +74,21 @@ done:
 
 static vitcl_status encode_spm(job *j, const char *s, size_t n)
 {
-    return j->t->siglip ? encode_siglip(j, s, n)
-                        : vt_spm_encode(&j->out, &j->t->spm, s, n);
+    const vt_tokenizer *t = j->t;
+    vt_chars c = {0};
+    vitcl_status st = VITCL_OK;
+
+    if (!t->front)
+        return vt_spm_encode(&j->out, &t->spm, s, n);
+    VT_TRY(vt_chars_add(&c, s, n));
+    if (t->canonical && t->settings.lower)
+        VT_TRY(vt_chars_lower(&c, true));
+    if (t->canonical)
+        VT_TRY(vt_canonicalize(&c));
+    VT_TRY(encode_behind(j, c.s, c.n));
+done:
+    free(c.s);
+    return st;
 }
 
 typedef vitcl_status (*between)(job *, const char *, size_t);
@@ -102,12 +113,13 @@ static bool touches(const char *s, size_t n, size_t at, bool after)
 }
 
 /* White space in front of `at`, but not before `least`: where it begins. */
-static size_t spaces_before(const char *s, size_t at, size_t least)
+static size_t spaces_before(const char *s, size_t at, size_t least,
+                            bool (*is_space)(uint32_t))
 {
     size_t begin = at, length;
 
     for (size_t i = least; i < at; i += length) {
-        const bool space = vt_is_space(vt_chars_code(&length, s + i, at - i));
+        const bool space = is_space(vt_chars_code(&length, s + i, at - i));
 
         if (!space)
             begin = at;
@@ -121,12 +133,14 @@ static size_t spaces_before(const char *s, size_t at, size_t least)
 static vitcl_status part(job *j, const char *s, size_t n, const vt_vocab *v,
                          between rest)
 {
+    bool (*const is_space)(uint32_t) =
+        j->t->model == VT_MODEL_SPM ? vt_is_python_space : vt_is_space;
     vitcl_status st = VITCL_OK;
     size_t done = 0;
 
     for (size_t at = 0, size; at < n;) {
         const int32_t found = vt_vocab_prefix(&size, v, s + at, n - at);
-        const struct vt_added_token *a;
+        const vt_token *a;
         size_t from = at, to, length;
 
         if (found < 0) {
@@ -134,19 +148,23 @@ static vitcl_status part(job *j, const char *s, size_t n, const vt_vocab *v,
             at += length;
             continue;
         }
-        a = &j->t->added.list[found];
+        a = &j->t->added.all.list[found];
         at = to = from + size;
+        if (j->t->split_special && a->special)
+            continue;
         if (a->single &&
             (touches(s, n, from, false) || touches(s, n, to, true)))
             continue;
         if (a->left)
-            from = spaces_before(s, from, done);
+            from = spaces_before(s, from, done, is_space);
         while (a->right && to < n &&
-               vt_is_space(vt_chars_code(&length, s + to, n - to)))
+               is_space(vt_chars_code(&length, s + to, n - to)))
             to += length;
         if (from > done)
             VT_TRY(rest(j, s + done, from - done));
         VT_TRY(vt_ids_add(&j->out, a->id));
+        if (a->special && !j->special)
+            j->special = j->out.n;
         j->first = false;
         at = done = to;
     }
@@ -163,69 +181,64 @@ static vitcl_status encode_piece(job *j, const char *s, size_t n)
 
     j->piece.n = 0;
     VT_TRY(vt_chars_add(&j->piece, s, n));
-    if (t->lower_pieces)
-        VT_TRY(vt_chars_lower(&j->piece, false));
-    for (size_t i = 0; i < t->normalizer_count; i++)
-        VT_TRY(vt_normalize(&j->piece, &t->normalizers[i], &t->map));
+    for (size_t i = 0; i < t->steps.normalizer_count; i++)
+        VT_TRY(
+            vt_normalize(&j->piece, &t->steps.normalizers[i], &t->steps.map));
     VT_TRY(part(j, j->piece.s, j->piece.n, &t->added.normal, encode_words));
 done:
     return st;
 }
 
-/* open_clip's tokenizer: its pattern has the special tokens. */
-static vitcl_status encode_simple(job *j, const char *s, size_t n)
+/* U+2581 in front, and spaces in place of any other. */
+static vitcl_status put_meta(vt_chars *c)
 {
-    static const vt_splitter bytes = {.kind = VT_PART_BYTES};
-    static const vt_splitter pattern = {.kind = VT_PART_SIMPLE};
-    const vt_tokenizer *t = j->t;
+    vt_chars out = {0};
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_words_begin(&j->words, s, n));
-    VT_TRY(vt_split(&j->words, &pattern, true));
-    VT_TRY(vt_split(&j->words, &bytes, true));
-    for (size_t i = 0, from = 0; i < j->words.n; from = j->words.ends[i++]) {
-        const char *w = j->words.text.s + from;
-        const size_t size = j->words.ends[i] - from;
+    VT_TRY(vt_chars_add(&out, SPACE, strlen(SPACE)));
+    for (size_t i = 0; i < c->n; i++) {
+        const bool meta = c->n - i >= 3 && !memcmp(c->s + i, SPACE, 3);
 
-        if (size == 15 && memcmp(w, "<start_of_text>", size) == 0)
-            VT_TRY(vt_ids_add(&j->out, t->begin));
-        else if (size == 13 && memcmp(w, "<end_of_text>", size) == 0)
-            VT_TRY(vt_ids_add(&j->out, t->end));
-        else
-            VT_TRY(encode_word(j, w, size));
+        VT_TRY(vt_chars_add(&out, meta ? " " : c->s + i, 1));
+        i += meta ? 2 : 0;
     }
+    vt_chars_move(c, &out);
 done:
+    free(out.s);
     return st;
+}
+
+/* SiglipTokenizer takes away the U+2581 that it put in front of a token. */
+static void drop_meta(job *j)
+{
+    vt_ids *ids = &j->out;
+
+    if (j->special != 2 ||
+        ids->id[0] != vt_vocab_find(&j->t->spm.vocab, SPACE, strlen(SPACE)))
+        return;
+    ids->n--;
+    memmove(ids->id, ids->id + 1, ids->n * sizeof *ids->id);
 }
 
 static vitcl_status encode_text(job *j, vt_chars *c)
 {
     const vt_tokenizer *t = j->t;
-    vt_chars whole = {0};
+    const bool spm = t->model == VT_MODEL_SPM;
     vitcl_status st = VITCL_OK;
 
     if (t->lower)
         VT_TRY(vt_chars_lower(c, true));
     VT_TRY(vt_clean(c, t->clean));
-    if (t->lower_pieces && t->model == VT_MODEL_SPM)
-        VT_TRY(vt_chars_lower(c, false));
-    if (t->simple)
-        VT_TRY(encode_simple(j, c->s, c->n));
-    else if (t->siglip) {
-        VT_TRY(vt_chars_add(&whole, SPACE, strlen(SPACE)));
-        for (size_t i = 0; i < c->n; i++) {
-            const bool meta = c->n - i >= 3 && !memcmp(c->s + i, SPACE, 3);
-
-            VT_TRY(vt_chars_add(&whole, meta ? " " : c->s + i, 1));
-            i += meta ? 2 : 0;
-        }
-        VT_TRY(part(j, whole.s, whole.n, &t->added.raw, encode_spm));
-    } else {
+    if (t->meta)
+        VT_TRY(put_meta(c));
+    if (t->meta && t->split_special)
+        VT_TRY(encode_spm(j, c->s, c->n));
+    else
         VT_TRY(part(j, c->s, c->n, &t->added.raw,
-                    t->model == VT_MODEL_SPM ? encode_spm : encode_piece));
-    }
+                    spm ? encode_spm : encode_piece));
+    if (t->meta)
+        drop_meta(j);
 done:
-    free(whole.s);
     return st;
 }
 
@@ -233,28 +246,29 @@ done:
 static uint32_t place(int32_t *ids, uint32_t context, const vt_tokenizer *t,
                       const vt_ids *text)
 {
-    const size_t special = t->before_count + t->after_count;
+    const vt_steps *x = &t->steps;
+    const size_t special = x->before_count + x->after_count;
     const size_t room = context > special ? context - special : 0;
     const size_t n = VT_MIN(text->n, room);
     const size_t first = t->cut_left ? text->n - n : 0;
-    size_t after = t->after_count, at = 0, used;
+    size_t after = x->after_count, at = 0, used;
 
-    if (t->siglip && n && (n == text->n || t->cut_left) &&
+    if (t->end_once && n && (n == text->n || t->cut_left) &&
         text->id[first + n - 1] == t->end)
-        after = 0; /* SiglipTokenizer adds no second one */
-    used = VT_MIN(t->before_count + n + after, context);
+        after = 0;
+    used = VT_MIN(x->before_count + n + after, context);
     if (t->left)
         for (; at < context - used; at++)
             ids[at] = t->pad;
-    for (size_t i = 0; i < t->before_count && at < context; i++)
-        ids[at++] = t->before[i];
+    for (size_t i = 0; i < x->before_count && at < context; i++)
+        ids[at++] = x->before[i];
     for (size_t i = 0; i < n && at < context; i++)
         ids[at++] = text->id[first + i];
     for (size_t i = 0; i < after && at < context; i++)
-        ids[at++] = t->after[i];
+        ids[at++] = x->after[i];
     while (at < context)
         ids[at++] = t->pad;
-    if (t->simple && used == context && context > 0)
+    if (t->keep_end && used == context && context > 0)
         ids[context - 1] = t->end;
     return (uint32_t)used;
 }

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "text/kept.h"
 #include "text/stream.h"
+#include "text/token_keys.h"
 #include "text/tokenizer.h"
 
 #include <math.h>
@@ -134,18 +135,34 @@ static bool asks(const vt_json *model, const char *key)
     return vt_json_bool(&b, vt_json_get(model, key)) && b;
 }
 
-static vitcl_status read_bpe(vt_tokenizer *t, const vt_json *model,
-                             vt_stretch vocab, vt_stretch merges,
+/* What a class of its own says of the BPE. */
+static vitcl_status class_bpe(vt_tokenizer *t)
+{
+    const vt_token_class *c = t->class;
+    const char *unknown = t->settings.named[VT_UNK].s;
+    vt_bpe *b = &t->bpe;
+    vitcl_status st = VITCL_OK;
+
+    b->fuse = c->fuse;
+    b->fallback = c->fallback;
+    if (c->suffix)
+        VT_TRY(vt_strdup(&b->suffix, c->suffix));
+    b->unknown =
+        unknown ? vt_vocab_find(&t->vocab, unknown, strlen(unknown)) : -1;
+    if (b->unknown < 0 && c != &vt_class_simple)
+        b->unknown = VT_BPE_NO_UNKNOWN;
+done:
+    return st;
+}
+
+static vitcl_status file_bpe(vt_tokenizer *t, const vt_json *model,
                              const char *name)
 {
-    vt_stream r = {.s = merges.s, .end = merges.s + merges.n, .name = name};
     vt_bpe *b = &t->bpe;
     const char *s = NULL;
     double dropout = 0;
     vitcl_status st = VITCL_OK;
 
-    if (!t->vocab.count)
-        VT_TRY(read_vocab(t, vocab, false, name));
     vt_json_number(&dropout, vt_json_get(model, "dropout"));
     if ((vt_json_string(&s, vt_json_get(model, "continuing_subword_prefix")) &&
          *s) ||
@@ -153,19 +170,40 @@ static vitcl_status read_bpe(vt_tokenizer *t, const vt_json *model,
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: a prefix of subwords, or dropout, is not supported",
                        name);
-    b->vocab = &t->vocab;
     b->unknown = -1;
     b->fuse = asks(model, "fuse_unk");
     b->whole = asks(model, "ignore_merges");
     b->fallback = asks(model, "byte_fallback");
     if (vt_json_string(&s, vt_json_get(model, "end_of_word_suffix")) && *s)
         VT_TRY(vt_strdup(&b->suffix, s));
-    if (vt_json_string(&s, vt_json_get(model, "unk_token")))
-        b->unknown = vt_vocab_find(&t->vocab, s, strlen(s));
-    if (b->fallback && !vt_bpe_bytes(b->byte, &t->vocab))
+    if (b->suffix && b->fallback)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: byte_fallback without the pieces of all bytes",
+                       "%s: byte_fallback with an end_of_word_suffix is not "
+                       "supported",
                        name);
+    if (vt_json_string(&s, vt_json_get(model, "unk_token"))) {
+        b->unknown = vt_vocab_find(&t->vocab, s, strlen(s));
+        if (b->unknown < 0)
+            b->unknown = VT_BPE_NO_UNKNOWN;
+    }
+done:
+    return st;
+}
+
+static vitcl_status read_bpe(vt_tokenizer *t, const vt_json *model,
+                             vt_stretch vocab, vt_stretch merges,
+                             const char *name)
+{
+    vt_stream r = {.s = merges.s, .end = merges.s + merges.n, .name = name};
+    vt_bpe *b = &t->bpe;
+    vitcl_status st = VITCL_OK;
+
+    if (!t->vocab.count)
+        VT_TRY(read_vocab(t, vocab, false, name));
+    b->vocab = &t->vocab;
+    VT_TRY(t->class->steps ? class_bpe(t) : file_bpe(t, model, name));
+    if (b->fallback)
+        vt_bpe_bytes(b->byte, &t->vocab);
     if (!b->slots) {
         VT_TRY(read_merges(t, &r));
         VT_TRY(vt_bpe_finish(b, name));
@@ -179,13 +217,14 @@ done:
 static vitcl_status read_unigram(vt_tokenizer *t, const vt_json *model,
                                  vt_stretch vocab, const char *name)
 {
-    uint64_t unknown;
+    const bool own = t->class->steps != NULL;
+    uint64_t unknown = t->class->unknown;
     vitcl_status st = VITCL_OK;
     double least;
 
     if (!t->vocab.count)
         VT_TRY(read_vocab(t, vocab, true, name));
-    if (!vt_json_uint(&unknown, vt_json_get(model, "unk_id")) ||
+    if ((!own && !vt_json_uint(&unknown, vt_json_get(model, "unk_id"))) ||
         unknown >= t->vocab.count)
         return vt_fail(VITCL_ECORRUPT, "%s: unk_id is not in the vocabulary",
                        name);
@@ -197,7 +236,7 @@ static vitcl_status read_unigram(vt_tokenizer *t, const vt_json *model,
                               .least = least,
                               .unknown = (int32_t)unknown};
     /* like the library, unknown where one of the bytes is no piece */
-    t->unigram.fallback = asks(model, "byte_fallback") &&
+    t->unigram.fallback = !own && asks(model, "byte_fallback") &&
                           vt_bpe_bytes(t->unigram.byte, &t->vocab);
     t->model = VT_MODEL_UNIGRAM;
 done:
@@ -216,6 +255,12 @@ static vitcl_status read_model(vt_tokenizer *t, const vt_json *model,
                                                     : "?";
 
     vt_json_string(&type, vt_json_get(model, "type"));
+    if (t->class->steps &&
+        strcmp(type, t->class->model == VT_MODEL_BPE ? "BPE" : "Unigram") != 0)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: the model is of type \"%.40s\", which is not that "
+                       "of %s",
+                       name, type, t->class->name);
     if (strcmp(type, "BPE") == 0)
         return read_bpe(t, model, vocab, merges, name);
     if (strcmp(type, "Unigram") == 0)
@@ -224,6 +269,75 @@ static vitcl_status read_model(vt_tokenizer *t, const vt_json *model,
                    "%s: a tokenizer of type \"%.40s\" is not supported, only "
                    "BPE and Unigram",
                    name, type);
+}
+
+/* truncation and padding: what tokenizer_config.json does not say. */
+static vitcl_status read_sides(vt_token_settings *s, const vt_json *root)
+{
+    const vt_json *padding = vt_json_get(root, "padding");
+    const char *side, *pad;
+    vt_token *token = &s->named[VT_PAD];
+    vitcl_status st = VITCL_OK;
+
+    if (s->left < 0 && vt_json_string(&side, vt_json_get(padding, "direction")))
+        s->left = strcmp(side, "Left") == 0;
+    if (s->cut_left < 0 &&
+        vt_json_string(
+            &side, vt_json_get(vt_json_get(root, "truncation"), "direction")))
+        s->cut_left = strcmp(side, "Left") == 0;
+    if (!token->s && vt_json_string(&pad, vt_json_get(padding, "pad_token"))) {
+        token->special = true;
+        VT_TRY(vt_strdup(&token->s, pad));
+    }
+done:
+    return st;
+}
+
+/* added_tokens: the file's tokenizer has them; the others know them from
+ * tokenizer_config.json if that has a list, too. */
+static vitcl_status read_added(vt_tokenizer *t, const vt_json *root,
+                               const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    vt_token token = {0};
+    uint64_t id;
+
+    for (const vt_json *m = vt_json_first(vt_json_get(root, "added_tokens")); m;
+         m = vt_json_next(m)) {
+        if (!vt_json_uint(&id, vt_json_get(m, "id")))
+            id = VT_PIECES_MAX;
+        if (!t->settings.decoder)
+            VT_TRY(vt_token_settings_put(&t->settings, m, id, name));
+        if (t->class->steps)
+            continue;
+        free(token.s);
+        VT_TRY(vt_token_read(&token, m, false, name));
+        token.id = -1;
+        VT_TRY(vt_added_add(t, &token, name));
+    }
+done:
+    free(token.s);
+    return st;
+}
+
+/* What the class takes of the file. */
+static vitcl_status read_rest(vt_tokenizer *t, const vt_json *root,
+                              const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    vt_steps *s = &t->steps;
+
+    if (t->class == &vt_class_simple)
+        return vt_steps_class(t, NULL, name);
+    VT_TRY(t->class->steps ? vt_steps_class(t, root, name)
+                           : vt_steps_read(s, root, name));
+    if (t->class->steps && !t->class->both && !t->class->end_only)
+        VT_TRY(
+            vt_steps_processor(s, vt_json_get(root, "post_processor"), name));
+    VT_TRY(read_sides(&t->settings, root));
+    VT_TRY(read_added(t, root, name));
+done:
+    return st;
 }
 
 vitcl_status vt_read_tokenizer_json(vt_tokenizer *t, const char *folder,
@@ -235,7 +349,6 @@ vitcl_status vt_read_tokenizer_json(vt_tokenizer *t, const char *folder,
     vt_stretch vocab = {"", 0}, merges = {"", 0};
     vitcl_status st = VITCL_OK;
     bool kept;
-    uint64_t id;
 
     (void)folder;
     vt_kept_load(&kept, &rest, t, path);
@@ -246,14 +359,9 @@ vitcl_status vt_read_tokenizer_json(vt_tokenizer *t, const char *folder,
                              file.size));
     }
     VT_TRY(vt_json_parse(&root, rest.s, rest.n, DEPTH, path));
+    VT_TRY(vt_token_keys_json(root, path));
     VT_TRY(read_model(t, vt_json_get(root, "model"), vocab, merges, path));
-    VT_TRY(vt_steps_read(t, root, path));
-    for (const vt_json *m = vt_json_first(vt_json_get(root, "added_tokens")); m;
-         m = vt_json_next(m)) {
-        if (!vt_json_uint(&id, vt_json_get(m, "id")))
-            id = VT_PIECES_MAX;
-        VT_TRY(vt_added_read(t, m, id, path));
-    }
+    VT_TRY(read_rest(t, root, path));
     if (file.size >= VT_KEPT_LEAST)
         vt_kept_save(&rest, t);
 done:
@@ -296,6 +404,10 @@ vitcl_status vt_read_vocab_json(vt_tokenizer *t, const char *folder,
     char *merges = NULL;
     vitcl_status st = VITCL_OK;
 
+    if (t->class != &vt_class_clip && t->class != &vt_class_simple)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: only CLIPTokenizer reads it, and this is a %s",
+                       path, t->class->name);
     VT_TRY(vt_format(&merges, "%s/merges.txt", folder));
     VT_TRY(vt_file_read(&file, path, FILE_MAX));
     VT_TRY(vt_file_read(&lines, merges, FILE_MAX));
@@ -304,12 +416,10 @@ vitcl_status vt_read_vocab_json(vt_tokenizer *t, const char *folder,
     VT_TRY(read_vocab(t, (vt_stretch){(const char *)file.data, file.size},
                       false, path));
     t->bpe = (vt_bpe){.vocab = &t->vocab};
-    VT_TRY(vt_strdup(&t->bpe.suffix, "</w>"));
+    VT_TRY(class_bpe(t));
     VT_TRY(read_merge_lines(t, (const char *)lines.data, lines.size, merges));
-    t->bpe.unknown = -1;
     t->model = VT_MODEL_BPE;
-    t->named = true;
-    VT_TRY(vt_steps_clip(t));
+    VT_TRY(vt_steps_class(t, NULL, path));
 done:
     free(merges);
     vt_file_close(&file);

@@ -22,6 +22,13 @@ vitcl_status vt_tokenizer_encode(int32_t *ids, uint32_t *count,
     return vt_fail(VITCL_EUNSUPPORTED, "vitcl was built without utf8proc");
 }
 
+bool vt_tokenizer_sees(const vt_tokenizer *t, uint32_t at, uint32_t count,
+                       uint32_t context)
+{
+    (void)t, (void)at, (void)count, (void)context;
+    return true;
+}
+
 uint32_t vt_tokenizer_vocabulary(const vt_tokenizer *t)
 {
     (void)t;

@@ -1,82 +1,80 @@
 /*
- * settings.c - tokenizer_config.json, special_tokens_map.json, config.json and
- * open_clip_config.json: which library's rules count, and its special tokens.
+ * settings.c - tokenizer_config.json, special_tokens_map.json,
+ * added_tokens.json and config.json: the class and its arguments.
+ *
+ * As _from_pretrained() of transformers reads them: special_tokens_map.json
+ * and added_tokens.json count only where tokenizer_config.json has no
+ * added_tokens_decoder, and then the former comes first.
  */
 #include "base/file.h"
-#include "base/json_types.h"
+#include "text/token_keys.h"
 #include "text/tokenizer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define CONFIG_MAX (16U << 20) /* added tokens can be many */
-#define CONTEXT_MAX (1U << 20) /* larger: "no limit" */
-#define DEPTH 32
-#define TOKEN (VT_JSON_TEXT | VT_JSON_OBJECT)
-
-static const vt_json_row class_types[] = {
-    {"tokenizer_class", VT_JSON_TEXT},
-    {"bos_token", TOKEN},
-    {"eos_token", TOKEN},
-    {"pad_token", TOKEN},
-    {"unk_token", TOKEN},
-    {"added_tokens_decoder", VT_JSON_OBJECT},
-    {"add_bos_token", VT_JSON_FLAG},
-    {"add_eos_token", VT_JSON_FLAG},
-    {"do_lower_case", VT_JSON_FLAG},
-    {"model_max_length", VT_JSON_NUMBER},
-    {"padding_side", VT_JSON_TEXT},
-    {"truncation_side", VT_JSON_TEXT},
+static const char *const named[VT_NAMED] = {
+    "bos_token", "eos_token", "unk_token",  "sep_token",
+    "pad_token", "cls_token", "mask_token",
 };
 
-static const vt_json_row open_clip_types[] = {
-    {"context_length", VT_JSON_COUNT},
-    {"hf_tokenizer_name", VT_JSON_TEXT},
-    {"tokenizer_mode", VT_JSON_TEXT},
-    {"tokenizer_kwargs", VT_JSON_OBJECT},
-};
+typedef struct files {
+    vt_json *config, *map, *added, *model;
+    char *path[4];
+} files;
 
-static vitcl_status check(const vt_json *o, const vt_json_row *rows, size_t n,
-                          const char *path)
-{
-    return vt_json_types(o, rows, n, "the", path);
-}
-
-/* A JSON file of the folder: NULL if it has none. */
-static vitcl_status load(vt_json **out, char **path, const char *folder,
-                         const char *file)
+static vitcl_status load_all(files *f, const char *folder)
 {
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_format(path, "%s/%s", folder, file));
-    if (vt_path_exists(*path))
-        st = vt_json_load(out, *path, CONFIG_MAX, DEPTH);
+    VT_TRY(vt_token_file(&f->config, &f->path[0], folder,
+                         "tokenizer_config.json"));
+    VT_TRY(
+        vt_token_file(&f->map, &f->path[1], folder, "special_tokens_map.json"));
+    VT_TRY(vt_token_file(&f->added, &f->path[2], folder, "added_tokens.json"));
+    VT_TRY(vt_token_file(&f->model, &f->path[3], folder, "config.json"));
+    VT_TRY(vt_token_keys_config(f->config, f->path[0]));
+    if (vt_json_get(f->config, "added_tokens_decoder")) {
+        vt_json_free(f->map);
+        vt_json_free(f->added);
+        f->map = f->added = NULL;
+    }
+    VT_TRY(vt_token_keys_config(f->map, f->path[1]));
+    if (f->added && !vt_json_is_object(f->added))
+        st = vt_fail(VITCL_ECORRUPT, "%s: the file is not an object",
+                     f->path[2]);
 done:
     return st;
 }
 
-/* A token is a string, or an object that has it. The first file counts. */
-static vitcl_status read_token(char **out, const vt_json *root, const char *key)
+static void free_all(files *f)
 {
-    const vt_json *v = vt_json_get(root, key);
-    const char *s;
-
-    if (*out || !(vt_json_string(&s, v) ||
-                  vt_json_string(&s, vt_json_get(v, "content"))))
-        return VITCL_OK;
-    return vt_strdup(out, s);
+    vt_json_free(f->config);
+    vt_json_free(f->map);
+    vt_json_free(f->added);
+    vt_json_free(f->model);
+    for (size_t i = 0; i < VT_COUNT(f->path); i++)
+        free(f->path[i]);
 }
 
-static vitcl_status read_tokens(vt_token_settings *s, const vt_json *root)
+static const vt_json *value(const files *f, const char *key)
 {
-    vitcl_status st = VITCL_OK;
+    const vt_json *v = vt_json_get(f->map, key);
 
-    VT_TRY(read_token(&s->begin, root, "bos_token"));
-    VT_TRY(read_token(&s->end, root, "eos_token"));
-    VT_TRY(read_token(&s->pad, root, "pad_token"));
-    VT_TRY(read_token(&s->unknown, root, "unk_token"));
-done:
-    return st;
+    return v ? v : vt_json_get(f->config, key);
+}
+
+/* What is not true is false: also null. */
+static bool flag(const files *f, const char *key, bool otherwise)
+{
+    const vt_json *v = value(f, key);
+    bool b = false;
+
+    if (!v)
+        return otherwise;
+    vt_json_bool(&b, v);
+    return b;
 }
 
 static void read_flag(int *out, const vt_json *root, const char *key)
@@ -87,38 +85,212 @@ static void read_flag(int *out, const vt_json *root, const char *key)
         *out = b;
 }
 
-static bool is_class(const vt_token_settings *s, const char *name)
+static vitcl_status read_class(vt_tokenizer *t, const files *f)
 {
-    return s->class_name && strcmp(s->class_name, name) == 0;
+    const vt_json *map = vt_json_get(f->config, "auto_map");
+    const vt_json *code = vt_json_get(map, "AutoTokenizer");
+    const char *written = NULL, *config = NULL, *type = NULL;
+
+    if (vt_json_count(vt_json_is_array(map) ? map : NULL) ||
+        (code && !vt_json_is_null(code)))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: auto_map asks for code of its own, which is not "
+                       "run",
+                       f->path[0]);
+    vt_json_string(&written, vt_json_get(f->config, "tokenizer_class"));
+    vt_json_string(&config, vt_json_get(f->model, "tokenizer_class"));
+    vt_json_string(&type, vt_json_get(f->model, "model_type"));
+    return vt_token_class_choose(&t->class, written, config, type,
+                                 f->path[written ? 0 : 3]);
 }
 
-static vitcl_status read_class(vt_token_settings *s, const vt_json *root)
+/* A special token is a string, or an object of the type AddedToken; one of
+ * special_tokens_map.json has no type. */
+static vitcl_status read_special(vt_token *out, const vt_json *v, bool map,
+                                 const char *name)
 {
-    const char *name;
-    vitcl_status st = VITCL_OK;
-    size_t n;
+    const char *type = "", *s;
 
-    if (!vt_json_string(&name, vt_json_get(root, "tokenizer_class")))
-        return VITCL_OK;
-    VT_TRY(vt_strdup(&s->class_name, name));
-    n = strlen(name);
-    if (n > 4 && strcmp(name + n - 4, "Fast") == 0)
-        s->class_name[n - 4] = 0;
-    s->clip = is_class(s, "CLIPTokenizer");
-    s->siglip = is_class(s, "SiglipTokenizer");
+    vt_json_string(&type, vt_json_get(v, "__type"));
+    if (!vt_json_string(&s, v) &&
+        (!vt_json_is_object(v) || (strcmp(type, "AddedToken") == 0) == map))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: a special token is neither a string nor an "
+                       "AddedToken",
+                       name);
+    return vt_token_read(out, v, map || vt_json_string(&s, v), name);
+}
+
+static vitcl_status add_special(vt_token_list *l, const vt_json *v, bool map,
+                                const char *name)
+{
+    vt_token token = {0};
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(read_special(&token, v, map, name));
+    VT_TRY(vt_token_list_add(l, &token, name));
+done:
+    free(token.s);
+    return st;
+}
+
+static vitcl_status read_named(vt_token_settings *s, const files *f,
+                               const vt_token_class *class)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 0; i < VT_NAMED; i++) {
+        const vt_json *v = value(f, named[i]);
+        const bool map = vt_json_get(f->map, named[i]) != NULL;
+
+        if (v && !vt_json_is_null(v))
+            VT_TRY(read_special(&s->named[i], v, map, f->path[map]));
+        else if (!v && class->named[i])
+            VT_TRY(vt_strdup(&s->named[i].s, class->named[i]));
+        if (s->named[i].s && !s->named[i].whole) {
+            s->named[i].special = true;
+            s->named[i].normal = 0;
+        }
+    }
 done:
     return st;
 }
 
-/* added_tokens_decoder: the keys are ids. */
-static vitcl_status read_added(vt_tokenizer *t, const vt_json *root,
-                               const char *name)
+static bool is_specific(const char *key)
+{
+    const size_t n = strlen(key);
+
+    for (size_t i = 0; i < VT_NAMED; i++)
+        if (strcmp(named[i], key) == 0)
+            return false;
+    return n > 6 && strcmp(key + n - 6, "_token") == 0 &&
+           strcmp(key, "add_bos_token") != 0 &&
+           strcmp(key, "add_eos_token") != 0;
+}
+
+/* Such as "image_token": "<image>"; strings, or objects. */
+static vitcl_status read_specific(vt_token_settings *s, const files *f,
+                                  bool strings, bool map)
+{
+    vitcl_status st = VITCL_OK;
+    const char *text;
+
+    for (const vt_json *v = vt_json_first(map ? f->map : f->config); v;
+         v = vt_json_next(v)) {
+        const char *key = vt_json_key(v);
+        const vt_json *other = vt_json_get(map ? f->config : f->map, key);
+        /* the string of the config, else what the map has */
+        const bool counts = !other || (map ? !vt_json_string(&text, other)
+                                           : vt_json_string(&text, v));
+
+        if (counts && is_specific(key) &&
+            (strings ? vt_json_string(&text, v) : vt_json_is_object(v)))
+            VT_TRY(add_special(&s->specific, v, map, f->path[map]));
+    }
+done:
+    return st;
+}
+
+/* In the order in which transformers adds them. */
+static vitcl_status read_all_specific(vt_token_settings *s, const files *f)
 {
     vitcl_status st = VITCL_OK;
 
-    for (const vt_json *m =
-             vt_json_first(vt_json_get(root, "added_tokens_decoder"));
-         m; m = vt_json_next(m)) {
+    VT_TRY(read_specific(s, f, false, false));
+    VT_TRY(read_specific(s, f, false, true));
+    VT_TRY(read_specific(s, f, true, true));
+    VT_TRY(read_specific(s, f, true, false));
+done:
+    return st;
+}
+
+static vitcl_status read_list(vt_token_list *l, const vt_json *v, bool map,
+                              const char *name)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (const vt_json *m = vt_json_first(v); m; m = vt_json_next(m))
+        VT_TRY(add_special(l, m, map, name));
+done:
+    return st;
+}
+
+/* extra_special_tokens: a list, or an object of tokens with names. */
+static vitcl_status read_extra(vt_token_settings *s, const files *f)
+{
+    static const char extra[] = "extra_special_tokens",
+                      older[] = "additional_special_tokens";
+    const vt_json *v = vt_json_get(f->config, extra);
+    const vt_json *old = vt_json_get(f->config, older);
+    vitcl_status st = VITCL_OK;
+
+    s->extra_given = v || old;
+    if (old && vt_json_count(v) == 0)
+        v = old;
+    VT_TRY(read_list(vt_json_is_object(v) ? &s->specific : &s->extra, v, false,
+                     f->path[0]));
+    v = vt_json_get(f->map, extra);
+    old = vt_json_get(f->map, older);
+    if (v && !vt_json_is_array(v))
+        vt_token_list_free(&s->extra);
+    if (v)
+        VT_TRY(read_list(vt_json_is_object(v) ? &s->specific : &s->extra, v,
+                         vt_json_is_array(v), f->path[1]));
+    else if (!s->extra_given)
+        VT_TRY(read_list(&s->extra, old, false, f->path[1]));
+    s->extra_given |= v != NULL;
+done:
+    return st;
+}
+
+/* Takes the place of another with the same number. */
+static vitcl_status set_added(vt_token_list *l, const vt_token *token,
+                              const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    size_t at = l->n;
+    vt_token last;
+
+    while (at > 0 && l->list[at - 1].id > token->id)
+        at--;
+    VT_TRY(vt_token_list_add(l, token, name));
+    last = l->list[l->n - 1];
+    if (at > 0 && l->list[at - 1].id == token->id) {
+        free(l->list[at - 1].s);
+        l->list[at - 1] = last;
+        l->n--;
+    } else {
+        memmove(l->list + at + 1, l->list + at,
+                (l->n - 1 - at) * sizeof *l->list);
+        l->list[at] = last;
+    }
+done:
+    return st;
+}
+
+vitcl_status vt_token_settings_put(vt_token_settings *s, const vt_json *v,
+                                   uint64_t id, const char *name)
+{
+    vt_token token = {0};
+    vitcl_status st = VITCL_OK;
+
+    if (id >= VT_PIECES_MAX || !vt_json_is_object(v))
+        return vt_fail(VITCL_ECORRUPT, "%s: an added token is damaged", name);
+    VT_TRY(vt_token_read(&token, v, false, name));
+    token.id = (int32_t)id;
+    VT_TRY(set_added(&s->added, &token, name));
+done:
+    free(token.s);
+    return st;
+}
+
+/* added_tokens_decoder: the keys are numbers. */
+static vitcl_status read_decoder(vt_token_settings *s, const vt_json *decoder,
+                                 const char *name)
+{
+    vitcl_status st = VITCL_OK;
+
+    for (const vt_json *m = vt_json_first(decoder); m; m = vt_json_next(m)) {
         const char *key = vt_json_key(m);
         uint64_t id = 0;
 
@@ -126,139 +298,142 @@ static vitcl_status read_added(vt_tokenizer *t, const vt_json *root,
             id = id * 10 + (uint64_t)(*key - '0');
         if (!key || *key)
             id = VT_PIECES_MAX;
-        VT_TRY(vt_added_read(t, m, id, name));
+        VT_TRY(vt_token_settings_put(s, m, id, name));
     }
 done:
     return st;
 }
 
-static vitcl_status read_tokenizer_config(vt_tokenizer *t, const char *folder)
+static bool is_special(const vt_token_settings *s, const char *text)
 {
-    vt_token_settings *s = &t->settings;
-    vt_json *root = NULL;
-    char *path = NULL;
-    const char *side = NULL, *cut = "right";
-    uint64_t context;
-    vitcl_status st = VITCL_OK;
-
-    s->add_begin = s->add_end = s->left = -1;
-    s->lower = true;
-    VT_TRY(load(&root, &path, folder, "tokenizer_config.json"));
-    VT_TRY(check(root, class_types, VT_COUNT(class_types), path));
-    if (root) {
-        VT_TRY(read_class(s, root));
-        VT_TRY(read_tokens(s, root));
-        VT_TRY(read_added(t, root, path));
-        read_flag(&s->add_begin, root, "add_bos_token");
-        read_flag(&s->add_end, root, "add_eos_token");
-        vt_json_bool(&s->lower, vt_json_get(root, "do_lower_case"));
-        if (vt_json_uint(&context, vt_json_get(root, "model_max_length")) &&
-            context <= CONTEXT_MAX)
-            s->context = (uint32_t)context;
-        vt_json_string(&side, vt_json_get(root, "padding_side"));
-        vt_json_string(&cut, vt_json_get(root, "truncation_side"));
-    }
-    s->cut_left = strcmp(cut, "left") == 0;
-    if (side)
-        s->left = strcmp(side, "left") == 0;
-    else if (is_class(s, "GemmaTokenizer") || is_class(s, "Siglip2Tokenizer"))
-        s->left = true;
-    vt_json_free(root);
-    root = NULL;
-    free(path);
-    path = NULL;
-    VT_TRY(load(&root, &path, folder, "special_tokens_map.json"));
-    VT_TRY(check(root, class_types, VT_COUNT(class_types), path));
-    VT_TRY(read_tokens(s, root));
-done:
-    vt_json_free(root);
-    free(path);
-    return st;
+    for (size_t i = 0; i < VT_NAMED; i++)
+        if (s->named[i].s && strcmp(s->named[i].s, text) == 0)
+            return true;
+    return vt_token_list_find(&s->specific, text) ||
+           vt_token_list_find(&s->extra, text);
 }
 
-/* SigLIP 2 of any size: its own class makes texts lower case. */
-static vitcl_status read_config(vt_tokenizer *t, const char *folder)
-{
-    vt_json *root = NULL;
-    char *path = NULL;
-    const char *type = "";
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(load(&root, &path, folder, "config.json"));
-    vt_json_string(&type, vt_json_get(root, "model_type"));
-    t->lower_pieces = strcmp(type, "siglip2") == 0 ||
-                      is_class(&t->settings, "Siglip2Tokenizer");
-done:
-    vt_json_free(root);
-    free(path);
-    return st;
-}
-
-static vitcl_status read_clean(vt_tokenizer *t, const vt_json *text,
+/* added_tokens.json: numbers by text. */
+static vitcl_status read_added(vt_token_settings *s, const vt_json *root,
                                const char *name)
 {
-    static const char *const names[] = {
-        [VT_CLEAN_WHITESPACE] = "whitespace",
-        [VT_CLEAN_LOWER] = "lower",
-        [VT_CLEAN_CANONICALIZE] = "canonicalize",
-    };
-    const vt_json *more = vt_json_get(text, "tokenizer_kwargs");
-    const char *s, *mode;
+    vitcl_status st = VITCL_OK;
+    uint64_t id;
 
-    t->clean = t->simple ? VT_CLEAN_LOWER : VT_CLEAN_WHITESPACE;
-    if (vt_json_string(&mode, vt_json_get(text, "tokenizer_mode")) && *mode)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: tokenizer_mode \"%.40s\" is not supported", name,
-                       mode);
-    for (const vt_json *m = vt_json_first(more); m; m = vt_json_next(m)) {
-        size_t i = VT_CLEAN_WHITESPACE;
+    for (const vt_json *m = vt_json_first(root); m; m = vt_json_next(m)) {
+        vt_token token = {.s = (char *)(uintptr_t)vt_json_key(m)};
 
-        if (strcmp(vt_json_key(m), "clean") == 0 && vt_json_string(&s, m)) {
-            while (i < VT_COUNT(names) && strcmp(names[i], s) != 0)
-                i++;
-            t->clean = (vt_cleaning)i;
-        } else {
-            i = VT_COUNT(names);
-        }
-        if (i == VT_COUNT(names))
-            return vt_fail(
-                VITCL_EUNSUPPORTED,
-                "%s: \"%.40s\" of tokenizer_kwargs, or its value, is "
-                "not supported",
-                name, vt_json_key(m));
+        if (!vt_json_uint(&id, m) || id >= VT_PIECES_MAX)
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: the number of an added token is damaged", name);
+        token.id = (int32_t)id;
+        token.special = is_special(s, token.s);
+        token.normal = !token.special;
+        VT_TRY(set_added(&s->added, &token, name));
     }
+done:
+    return st;
+}
+
+static vitcl_status read_context(vt_token_settings *s, const files *f,
+                                 const vt_token_class *class)
+{
+    const vt_json *v = value(f, "model_max_length");
+    double n;
+
+    v = v ? v : value(f, "max_len");
+    s->context = v ? 0 : class->context;
+    if (!vt_json_number(&n, v) || n > VT_CONTEXT_MAX)
+        return VITCL_OK;
+    if (!(n >= 1) || floor(n) < n)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: model_max_length is %g, not a number of tokens",
+                       f->path[0], n);
+    s->context = (uint32_t)n;
     return VITCL_OK;
 }
 
-/* *found: the folder is open_clip's. */
-static vitcl_status read_open_clip(vt_tokenizer *t, bool *found,
-                                   const char *folder)
+/* Does the model get the attention mask? */
+static vitcl_status read_inputs(vt_tokenizer *t, const files *f)
 {
-    vt_json *root = NULL;
-    char *path = NULL;
-    const vt_json *text;
-    const char *hf = "";
-    uint64_t context = 77;
+    const vt_json *v = value(f, "model_input_names");
+    const char *s;
+
+    t->mask = !vt_json_is_array(v);
+    for (const vt_json *m = vt_json_first(v); m; m = vt_json_next(m)) {
+        if (!vt_json_string(&s, m))
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: model_input_names has what is not a string",
+                           f->path[0]);
+        t->mask |= strcmp(s, "attention_mask") == 0;
+    }
+    if (v && !vt_json_is_null(v) &&
+        (!vt_json_string(&s, vt_json_at(v, 0)) || strcmp(s, "input_ids") != 0))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: model_input_names does not begin with input_ids",
+                       f->path[0]);
+    return VITCL_OK;
+}
+
+/* T5Tokenizer's, unless there are other extra tokens; those of
+ * special_tokens_map.json may be these. */
+static vitcl_status read_extra_ids(vt_token_settings *s, const files *f,
+                                   const vt_token_class *class)
+{
+    uint64_t n = class->extra_ids, have = 0;
+
+    vt_json_uint(&n, value(f, "extra_ids"));
+    for (size_t i = 0; i < s->extra.n; i++)
+        have += strstr(s->extra.list[i].s, "<extra_id_") != NULL;
+    if (!class->extra_ids || s->extra_given)
+        n = 0;
+    else if (n > VT_ADDED_MAX || (have && n && n != have))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: extra_ids is not the number of <extra_id_0> and "
+                       "so on",
+                       f->path[0]);
+    s->extra_ids = have ? 0 : (uint32_t)n;
+    return VITCL_OK;
+}
+
+static void read_sides(vt_token_settings *s, const files *f)
+{
+    const char *side;
+
+    s->left = s->cut_left = -1;
+    if (vt_json_string(&side, value(f, "padding_side")))
+        s->left = strcmp(side, "left") == 0;
+    if (vt_json_string(&side, value(f, "truncation_side")))
+        s->cut_left = strcmp(side, "left") == 0;
+}
+
+static vitcl_status read_hf(vt_tokenizer *t, const char *folder)
+{
+    vt_token_settings *s = &t->settings;
+    files f = {0};
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(load(&root, &path, folder, "open_clip_config.json"));
-    *found = root != NULL;
-    if (!root)
-        goto done;
-    text = vt_json_get(vt_json_get(root, "model_cfg"), "text_cfg");
-    VT_TRY(check(text, open_clip_types, VT_COUNT(open_clip_types), path));
-    vt_json_uint(&context, vt_json_get(text, "context_length"));
-    if (context == 0 || context > CONTEXT_MAX)
-        st = vt_fail(VITCL_ECORRUPT, "%s: context_length is 0 or too large",
-                     path);
-    VT_TRY(st);
-    t->context = (uint32_t)context;
-    vt_json_string(&hf, vt_json_get(text, "hf_tokenizer_name"));
-    t->simple = !*hf;
-    VT_TRY(read_clean(t, text, path));
+    VT_TRY(load_all(&f, folder));
+    VT_TRY(read_class(t, &f));
+    VT_TRY(read_named(s, &f, t->class));
+    VT_TRY(read_all_specific(s, &f));
+    VT_TRY(read_extra(s, &f));
+    s->decoder = vt_json_get(f.config, "added_tokens_decoder") != NULL;
+    VT_TRY(read_decoder(s, vt_json_get(f.config, "added_tokens_decoder"),
+                        f.path[0]));
+    VT_TRY(read_added(s, f.added, f.path[2]));
+    VT_TRY(read_context(s, &f, t->class));
+    VT_TRY(read_inputs(t, &f));
+    read_sides(s, &f);
+    read_flag(&s->add_begin, f.config, "add_bos_token");
+    read_flag(&s->add_end, f.config, "add_eos_token");
+    s->lower = flag(&f, "do_lower_case", true);
+    s->dummy_prefix = flag(&f, "legacy", true);
+    s->prefix_space = flag(&f, "add_prefix_space", true);
+    t->split_special = flag(&f, "split_special_tokens", false);
+    VT_TRY(read_extra_ids(s, &f, t->class));
 done:
-    vt_json_free(root);
-    free(path);
+    free_all(&f);
     return st;
 }
 
@@ -267,25 +442,25 @@ vitcl_status vt_token_settings_read(vt_tokenizer *t, const char *folder,
 {
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(read_tokenizer_config(t, folder));
+    t->settings.add_begin = t->settings.add_end = -1;
     if (open_clip)
-        VT_TRY(read_open_clip(t, &open_clip, folder));
-    if (!open_clip) {
+        VT_TRY(vt_open_clip_settings(t, &open_clip, folder));
+    if (t->class != &vt_class_simple)
+        VT_TRY(read_hf(t, folder));
+    if (open_clip)
+        t->mask = false; /* it takes the ids alone */
+    else
         t->context = t->settings.context;
-        VT_TRY(read_config(t, folder));
-    }
-    t->siglip = t->settings.siglip;
-    t->left = t->settings.left == 1;
 done:
     return st;
 }
 
 void vt_token_settings_free(vt_token_settings *s)
 {
-    free(s->class_name);
-    free(s->begin);
-    free(s->end);
-    free(s->pad);
-    free(s->unknown);
+    for (size_t i = 0; i < VT_NAMED; i++)
+        free(s->named[i].s);
+    vt_token_list_free(&s->specific);
+    vt_token_list_free(&s->extra);
+    vt_token_list_free(&s->added);
     *s = (vt_token_settings){0};
 }

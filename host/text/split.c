@@ -7,9 +7,11 @@
 
 #define META "\xe2\x96\x81" /* U+2581 */
 
+#define SPECIAL "<\\|startoftext\\|>|<\\|endoftext\\|>|"
+
 const char vt_clip_pattern[] =
-    "<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'re|'ve|'m|'ll|'d|"
-    "[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+";
+    SPECIAL "'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+";
+const char *const vt_clip_older = vt_clip_pattern + sizeof SPECIAL - 1;
 
 vitcl_status vt_words_begin(vt_words *w, const char *s, size_t n)
 {
@@ -141,8 +143,9 @@ static size_t special(const char *s, size_t n, bool simple)
 }
 
 static vitcl_status split_clip(vt_words *to, const char *s, size_t n,
-                               bool simple)
+                               const vt_splitter *how)
 {
+    const bool simple = how->kind == VT_PART_SIMPLE;
     vitcl_status st = VITCL_OK;
 
     for (size_t at = 0, size; at < n; at += size) {
@@ -151,8 +154,8 @@ static vitcl_status split_clip(vt_words *to, const char *s, size_t n,
 
         if (what == SPACE)
             continue;
-        if ((size = special(s + at, n - at, simple)) == 0 &&
-            (size = contraction(s + at, n - at, simple)) == 0)
+        size = how->split ? special(s + at, n - at, simple) : 0;
+        if (size == 0 && (size = contraction(s + at, n - at, simple)) == 0)
             size = what == NUMBER ? one : run(s + at, n - at, what, simple);
         VT_TRY(add_word(to, s + at, size));
     }
@@ -299,7 +302,7 @@ vitcl_status vt_split(vt_words *w, const vt_splitter *how, bool first)
         switch (how->kind) {
         case VT_PART_CLIP:
         case VT_PART_SIMPLE:
-            VT_TRY(split_clip(&to, s, n, how->kind == VT_PART_SIMPLE));
+            VT_TRY(split_clip(&to, s, n, how));
             break;
         case VT_PART_BYTES:
             VT_TRY(split_bytes(&to, s, n, how));

@@ -41,7 +41,7 @@ typedef struct vt_splitter { /* a pre-tokenizer */
     vt_part_kind kind;
     bool prefix;      /* a space or U+2581 in front of a word */
     bool prefix_once; /* only of the text's first word */
-    bool split;       /* at the pattern, or at U+2581 */
+    bool split;       /* at the pattern, at U+2581, or at CLIP's tokens */
 } vt_splitter;
 
 /* Words, one after the other in `text`. */
@@ -61,7 +61,8 @@ void vt_words_free(vt_words *w);
 /* Byte-level vocabularies write a byte as this character; its bytes. */
 size_t vt_byte_character(char out[2], unsigned char byte);
 
-/* The patterns of Split and Replace, as files write them. */
-extern const char vt_clip_pattern[];
+/* CLIP's pattern, as files write it: special tokens, and what follows, which
+ * older files have alone. */
+extern const char vt_clip_pattern[], *const vt_clip_older;
 
 #endif

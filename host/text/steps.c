@@ -2,6 +2,8 @@
  * steps.c - the steps of a tokenizer.json that known models have; any other is
  * refused by its name.
  */
+#include "base/log.h"
+#include "text/token_keys.h"
 #include "text/tokenizer.h"
 
 #include <string.h>
@@ -54,8 +56,7 @@ done:
     return st;
 }
 
-static vitcl_status read_map(vt_tokenizer *t, const vt_json *v,
-                             const char *name)
+static vitcl_status read_map(vt_steps *t, const vt_json *v, const char *name)
 {
     vt_chars bytes = {0};
     const char *s = "";
@@ -93,8 +94,8 @@ static bool read_replace(vt_normalizer *to, const vt_json *v)
     return true;
 }
 
-static vitcl_status read_normalizer(vt_tokenizer *t, const vt_json *v,
-                                    int depth, const char *name)
+static vitcl_status read_normalizer(vt_steps *t, const vt_json *v, int depth,
+                                    const char *name)
 {
     static const char *const forms[] = {"NFC", "NFD", "NFKC", "NFKD"};
     vt_normalizer to = {.kind = VT_CHANGE_STRIP, .left = true, .right = true};
@@ -104,6 +105,7 @@ static vitcl_status read_normalizer(vt_tokenizer *t, const vt_json *v,
 
     if (!v || vt_json_is_null(v))
         return VITCL_OK;
+    VT_TRY(vt_token_keys_step(v, name));
     if (is(v, "type", "Sequence") && depth > 0) {
         for (const vt_json *m = vt_json_first(vt_json_get(v, "normalizers")); m;
              m = vt_json_next(m))
@@ -156,6 +158,11 @@ static bool read_split(vt_splitter *to, const vt_json *v)
     vt_json_bool(&invert, vt_json_get(v, "invert"));
     if (is(pattern, "Regex", vt_clip_pattern)) {
         to->kind = VT_PART_CLIP;
+        to->split = true;
+        return is(v, "behavior", "Removed") && invert;
+    }
+    if (is(pattern, "Regex", vt_clip_older)) {
+        to->kind = VT_PART_CLIP;
         return is(v, "behavior", "Removed") && invert;
     }
     to->kind = VT_PART_BLANKS;
@@ -180,7 +187,7 @@ static bool read_meta(vt_splitter *to, const vt_json *v)
     return is(v, "replacement", "\xe2\x96\x81");
 }
 
-static vitcl_status read_splitter(vt_tokenizer *t, const vt_json *v, int depth,
+static vitcl_status read_splitter(vt_steps *t, const vt_json *v, int depth,
                                   const char *name)
 {
     vt_splitter to = {0};
@@ -189,6 +196,7 @@ static vitcl_status read_splitter(vt_tokenizer *t, const vt_json *v, int depth,
 
     if (!v || vt_json_is_null(v))
         return VITCL_OK;
+    VT_TRY(vt_token_keys_step(v, name));
     if (is(v, "type", "Sequence") && depth > 0) {
         for (const vt_json *m = vt_json_first(vt_json_get(v, "pretokenizers"));
              m; m = vt_json_next(m))
@@ -215,7 +223,7 @@ done:
     return st;
 }
 
-static bool add_special(vt_tokenizer *t, const vt_json *v, bool after)
+static bool add_special(vt_steps *t, const vt_json *v, bool after)
 {
     uint64_t id;
     size_t *count = after ? &t->after_count : &t->before_count;
@@ -227,7 +235,7 @@ static bool add_special(vt_tokenizer *t, const vt_json *v, bool after)
 }
 
 /* TemplateProcessing: special tokens before and after the text. */
-static bool read_template(vt_tokenizer *t, const vt_json *v)
+static bool read_template(vt_steps *t, const vt_json *v)
 {
     const vt_json *tokens = vt_json_get(v, "special_tokens");
     bool after = false;
@@ -251,13 +259,16 @@ static bool read_template(vt_tokenizer *t, const vt_json *v)
     return after;
 }
 
-static vitcl_status read_processor(vt_tokenizer *t, const vt_json *v, int depth,
+static vitcl_status read_processor(vt_steps *t, const vt_json *v, int depth,
                                    const char *name)
 {
     vitcl_status st = VITCL_OK;
     bool known = false;
 
-    if (!v || vt_json_is_null(v) || is(v, "type", "ByteLevel"))
+    if (!v || vt_json_is_null(v))
+        return VITCL_OK;
+    VT_TRY(vt_token_keys_step(v, name));
+    if (is(v, "type", "ByteLevel"))
         return VITCL_OK;
     if (is(v, "type", "Sequence") && depth > 0) {
         for (const vt_json *m = vt_json_first(vt_json_get(v, "processors")); m;
@@ -277,27 +288,107 @@ done:
     return st;
 }
 
-vitcl_status vt_steps_read(vt_tokenizer *t, const vt_json *root,
-                           const char *name)
+vitcl_status vt_steps_processor(vt_steps *s, const vt_json *v, const char *name)
+{
+    return read_processor(s, v, NESTING, name);
+}
+
+vitcl_status vt_steps_read(vt_steps *s, const vt_json *root, const char *name)
 {
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(read_normalizer(t, vt_json_get(root, "normalizer"), NESTING, name));
-    VT_TRY(read_splitter(t, vt_json_get(root, "pre_tokenizer"), NESTING, name));
-    VT_TRY(
-        read_processor(t, vt_json_get(root, "post_processor"), NESTING, name));
+    VT_TRY(read_normalizer(s, vt_json_get(root, "normalizer"), NESTING, name));
+    VT_TRY(read_splitter(s, vt_json_get(root, "pre_tokenizer"), NESTING, name));
+    VT_TRY(vt_steps_processor(s, vt_json_get(root, "post_processor"), name));
 done:
     return st;
 }
 
-vitcl_status vt_steps_clip(vt_tokenizer *t)
+/* ---- of a class ---- */
+
+/* The first character map of a file, as transformers looks for it. */
+static const vt_json *map_of(const vt_json *normalizer)
 {
-    t->normalizers[0] = (vt_normalizer){.kind = VT_CHANGE_FORM, .form = VT_NFC};
-    t->normalizers[1] = (vt_normalizer){.kind = VT_CHANGE_SPACES, .least = 1};
-    t->normalizers[2] = (vt_normalizer){.kind = VT_CHANGE_LOWER};
-    t->normalizer_count = 3;
-    t->splitters[0] = (vt_splitter){.kind = VT_PART_CLIP};
-    t->splitters[1] = (vt_splitter){.kind = VT_PART_BYTES, .split = true};
-    t->splitter_count = 2;
-    return vt_strdup(&t->normalizers[1].to, " ");
+    if (is(normalizer, "type", "Precompiled"))
+        return normalizer;
+    if (!is(normalizer, "type", "Sequence"))
+        return NULL;
+    for (const vt_json *m =
+             vt_json_first(vt_json_get(normalizer, "normalizers"));
+         m; m = vt_json_next(m))
+        if (is(m, "type", "Precompiled"))
+            return m;
+    return NULL;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool same(const vt_steps *a, const vt_steps *b)
+{
+    if (a->normalizer_count != b->normalizer_count ||
+        a->splitter_count != b->splitter_count)
+        return false;
+    for (size_t i = 0; i < a->normalizer_count; i++) {
+        const vt_normalizer *x = &a->normalizers[i], *y = &b->normalizers[i];
+
+        if (x->kind != y->kind || x->form != y->form || x->least != y->least ||
+            x->left != y->left || x->right != y->right ||
+            !same_text(x->from, y->from) || !same_text(x->to, y->to))
+            return false;
+    }
+    for (size_t i = 0; i < a->splitter_count; i++) {
+        const vt_splitter *x = &a->splitters[i], *y = &b->splitters[i];
+
+        if (x->kind != y->kind || x->prefix != y->prefix ||
+            x->prefix_once != y->prefix_once || x->split != y->split)
+            return false;
+    }
+    return true;
+}
+
+/* Steps that are not understood are others, too. */
+static void name_others(const vt_tokenizer *t, const vt_json *root,
+                        const char *name)
+{
+    vt_steps file = {0};
+
+    if (vt_steps_read(&file, root, name) != VITCL_OK || !same(&file, &t->steps))
+        vt_log("tokenizer %s: its steps are not those of %s, which count", name,
+               t->class->name);
+    vt_steps_free(&file);
+}
+
+vitcl_status vt_steps_class(vt_tokenizer *t, const vt_json *root,
+                            const char *name)
+{
+    const char *steps = t->class->steps;
+    const vt_json *map = map_of(vt_json_get(root, "normalizer"));
+    vt_json *own = NULL;
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_json_parse(&own, steps, strlen(steps), NESTING + 8, name));
+    if (t->class->map)
+        VT_TRY(read_normalizer(&t->steps, map, 0, name));
+    VT_TRY(vt_steps_read(&t->steps, own, name));
+    if (t->class->prefix && !t->settings.prefix_space)
+        for (size_t i = 0; i < t->steps.splitter_count; i++)
+            t->steps.splitters[i].prefix = false;
+    if (root && vt_logs())
+        name_others(t, root, name);
+done:
+    vt_json_free(own);
+    return st;
+}
+
+void vt_steps_free(vt_steps *s)
+{
+    for (size_t i = 0; i < VT_STEPS_MAX; i++) {
+        free(s->normalizers[i].from);
+        free(s->normalizers[i].to);
+    }
+    vt_charsmap_free(&s->map);
+    *s = (vt_steps){0};
 }

@@ -26,6 +26,10 @@ vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
 vitcl_status vt_tokenizer_encode(int32_t *ids, uint32_t *count,
                                  const vt_tokenizer *t, uint32_t context,
                                  const char *text, size_t bytes);
+/* Does the model see token `at` of such a text? Only some tokenizers hide the
+ * padding. */
+bool vt_tokenizer_sees(const vt_tokenizer *t, uint32_t at, uint32_t count,
+                       uint32_t context);
 uint32_t vt_tokenizer_vocabulary(const vt_tokenizer *t);
 /* Tokens of a text, as the files say; 0: they do not. */
 uint32_t vt_tokenizer_context(const vt_tokenizer *t);

@@ -5,9 +5,10 @@
 
 #include "base/file.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#define VERSION "vitcl tokenizer 1" /* a change of rules changes identities */
+#define VERSION "vitcl tokenizer 2" /* a change of rules changes identities */
 
 static const struct kind {
     const char *file;
@@ -31,7 +32,6 @@ vitcl_status vt_read_spm(vt_tokenizer *t, const char *folder, const char *path)
     vt_sha256_add(&t->hash, file.data, file.size);
     VT_TRY(vt_spm_read(&t->spm, file.data, file.size, path));
     t->model = VT_MODEL_SPM;
-    t->named = t->siglip;
 done:
     vt_file_close(&file);
     return st;
@@ -62,22 +62,23 @@ done:
 /* SiglipTokenizer is SentencePiece's, all others prefer tokenizer.json. */
 static vitcl_status read_vocabulary(vt_tokenizer *t, const char *folder)
 {
+    const bool siglip = t->class == &vt_class_siglip;
     vitcl_status st = VITCL_OK;
     bool found = false;
 
-    VT_TRY(read_kind(t, &found, folder, t->siglip));
-    VT_TRY(read_kind(t, &found, folder, !t->siglip));
+    VT_TRY(read_kind(t, &found, folder, siglip));
+    VT_TRY(read_kind(t, &found, folder, !siglip));
     if (!found)
         return vt_fail(VITCL_EIO,
                        "%s: there is no tokenizer: neither tokenizer.json, "
                        "vocab.json, %s, spiece.model nor tokenizer.model",
                        folder, kinds[2].file);
-    if (t->siglip && t->model != VT_MODEL_SPM)
+    if (siglip && t->model != VT_MODEL_SPM)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: spiece.model, which SiglipTokenizer reads, is "
                        "missing",
                        folder);
-    if (t->simple && t->model != VT_MODEL_BPE)
+    if (t->class == &vt_class_simple && t->model != VT_MODEL_BPE)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: open_clip's tokenizer needs CLIP's vocabulary",
                        folder);
@@ -85,32 +86,102 @@ done:
     return st;
 }
 
-/* Where no tokenizer.json lists them, the named special tokens are found in
- * texts, too. */
-static vitcl_status add_named(vt_tokenizer *t, const char *name)
+/* Those that are not there yet, but for the first `known`. */
+static vitcl_status add_token(vt_tokenizer *t, const vt_token *token,
+                              size_t known, const char *name)
 {
-    const vt_token_settings *s = &t->settings;
-    const char *const other = t->siglip ? "</s>" : "<|endoftext|>";
-    const char *const unknown = t->siglip ? "<unk>" : other;
-    const char *const tokens[] = {
-        s->begin    ? s->begin
-        : t->siglip ? other
-                    : "<|startoftext|>",
-        s->end ? s->end : other,
-        s->pad ? s->pad : other,
-        s->unknown ? s->unknown : unknown,
-    };
+    vt_token add = *token;
+    const int32_t at =
+        add.s ? vt_vocab_find(&t->added.names, add.s, strlen(add.s)) : 0;
+
+    if (!add.s || (at >= 0 && (size_t)at < known))
+        return VITCL_OK;
+    add.id = -1;
+    if (t->model == VT_MODEL_SPM) { /* the text alone counts */
+        add.left = add.right = add.single = false;
+        add.special = true;
+        add.normal = 0;
+    } else if (!add.whole) {
+        add.special = true;
+        add.normal = 0;
+    }
+    return vt_added_add(t, &add, name);
+}
+
+static vitcl_status add_tokens(vt_tokenizer *t, const vt_token_list *l,
+                               size_t known, const char *name)
+{
     vitcl_status st = VITCL_OK;
 
-    for (size_t i = 0; i < VT_COUNT(tokens); i++) {
-        const int32_t id = vt_token_id(t, tokens[i]);
+    for (size_t i = 0; i < l->n; i++)
+        VT_TRY(add_token(t, &l->list[i], known, name));
+done:
+    return st;
+}
 
-        if (id >= 0)
-            VT_TRY(vt_added_add(t, tokens[i], id, (struct vt_added_token){0},
-                                name));
+static bool is_named(const vt_token_settings *s, const char *text)
+{
+    for (size_t i = 0; i < VT_NAMED; i++)
+        if (s->named[i].s && strcmp(s->named[i].s, text) == 0)
+            return true;
+    return vt_token_list_find(&s->specific, text) != NULL;
+}
+
+static vitcl_status add_extra_ids(vt_tokenizer *t, size_t known,
+                                  const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    char text[32];
+    const vt_token token = {.s = text};
+
+    for (uint32_t i = 0; i < t->settings.extra_ids; i++) {
+        snprintf(text, sizeof text, "<extra_id_%u>", i);
+        VT_TRY(add_token(t, &token, known, name));
     }
-    if (t->model == VT_MODEL_BPE)
-        t->bpe.unknown = vt_token_id(t, tokens[3]);
+done:
+    return st;
+}
+
+static bool has_other_id(const vt_tokenizer *t, const vt_token *token)
+{
+    const int32_t id =
+        vt_vocab_find(vt_token_vocab(t), token->s, strlen(token->s));
+
+    return id >= 0 && id != token->id;
+}
+
+/* The tokens of the settings, in the library's order. In SentencePiece's
+ * classes they have the ids that the files say, and are looked for in the text
+ * as it is. */
+static vitcl_status add_settings(vt_tokenizer *t, const char *name)
+{
+    const vt_token_settings *s = &t->settings;
+    const bool spm = t->model == VT_MODEL_SPM;
+    vitcl_status st = VITCL_OK;
+    size_t known;
+
+    for (size_t i = 0; i < s->added.n; i++) {
+        vt_token token = s->added.list[i];
+
+        if (spm && (token.single || has_other_id(t, &token)))
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: an added token with single_word, or with "
+                           "another number than the vocabulary's, is not "
+                           "supported in a %s",
+                           name, t->class->name);
+        token.special = token.special || is_named(s, token.s);
+        token.normal = spm ? 0 : token.normal;
+        token.id = spm ? token.id : -1;
+        VT_TRY(vt_added_add(t, &token, name));
+    }
+    known = t->added.all.n;
+    if (spm && t->class != &vt_class_siglip)
+        return VITCL_OK;
+    for (size_t i = 0; i < VT_NAMED; i++)
+        VT_TRY(add_token(t, &s->named[i], known, name));
+    VT_TRY(add_tokens(t, &s->specific, known, name));
+    VT_TRY(add_tokens(t, &s->extra, known, name));
+    VT_TRY(add_extra_ids(t, known, name));
 done:
     return st;
 }
@@ -122,42 +193,81 @@ static int32_t first_of(int32_t a, int32_t b)
 
 static void set_template(vt_tokenizer *t, int32_t before, int32_t after)
 {
-    t->before_count = t->after_count = 0;
+    vt_steps *s = &t->steps;
+
+    s->before_count = s->after_count = 0;
     if (before >= 0)
-        t->before[t->before_count++] = before;
+        s->before[s->before_count++] = before;
     if (after >= 0)
-        t->after[t->after_count++] = after;
+        s->after[s->after_count++] = after;
 }
 
 /* The special tokens around a text, as the library adds them. */
-static void find_special(vt_tokenizer *t)
+static vitcl_status find_special(vt_tokenizer *t, const char *name)
 {
     const vt_token_settings *s = &t->settings;
+    const vt_token_class *c = t->class;
     const bool spm = t->model == VT_MODEL_SPM;
-    const bool clip = t->simple || s->clip || (!spm && t->bpe.suffix);
+    const char *const *words = c->named;
 
-    t->begin = first_of(vt_token_id(t, s->begin), spm ? t->spm.begin : -1);
-    t->end = first_of(vt_token_id(t, s->end), spm ? t->spm.end : -1);
-    if (clip) {
-        t->begin = first_of(t->begin, vt_token_id(t, "<|startoftext|>"));
-        t->end = first_of(t->end, vt_token_id(t, "<|endoftext|>"));
+    t->begin = vt_token_id(t, s->named[VT_BOS].s);
+    t->end = vt_token_id(t, s->named[VT_EOS].s);
+    t->pad = vt_token_id(t, s->named[VT_PAD].s);
+    if (c == &vt_class_simple) { /* it reads no settings */
+        t->begin = vt_token_id(t, words[VT_BOS]);
+        t->end = vt_token_id(t, words[VT_EOS]);
+        t->pad = 0;
     }
-    if (t->simple || (clip && t->before_count + t->after_count == 0))
-        set_template(t, t->begin, t->end);
-    else if (spm && !t->siglip && (s->add_begin >= 0 || s->add_end >= 0))
-        set_template(t, s->add_begin == 1 ? t->begin : -1,
-                     s->add_end == 1 ? t->end : -1);
-    else if (spm)
-        set_template(t, -1, t->end);
-    if (t->end < 0 && t->after_count)
-        t->end = t->after[t->after_count - 1];
-    t->pad = first_of(vt_token_id(t, s->pad), spm ? t->spm.pad : -1);
-    if (t->siglip || clip)
-        t->pad = first_of(vt_token_id(t, s->pad), t->end);
-    t->pad =
-        t->simple ? 0 : first_of(first_of(t->pad, vt_token_id(t, "<pad>")), 0);
-    t->left = t->left && !t->simple;
-    t->cut_left = s->cut_left && !t->simple;
+    if ((c->both && t->begin < 0) || ((c->both || c->end_only) && t->end < 0))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: there is no token that begins or ends a text",
+                       name);
+    if (spm && c != &vt_class_siglip) {
+        t->begin = first_of(t->begin, t->spm.begin);
+        t->end = first_of(t->end, t->spm.end);
+        t->pad = first_of(t->pad, t->spm.pad);
+        if (s->add_begin >= 0 || s->add_end >= 0)
+            set_template(t, s->add_begin == 1 ? t->begin : -1,
+                         s->add_end == 1 ? t->end : -1);
+        else
+            set_template(t, -1, t->end);
+    } else if (c->both || c->end_only) {
+        set_template(t, c->both ? t->begin : -1, t->end);
+    }
+    if (t->end < 0 && t->steps.after_count)
+        t->end = t->steps.after[t->steps.after_count - 1];
+    t->pad = first_of(first_of(t->pad, vt_token_id(t, "<pad>")), 0);
+    t->left = s->left >= 0 ? s->left == 1 : c->left;
+    t->cut_left = s->cut_left == 1;
+    return VITCL_OK;
+}
+
+/* What SiglipTokenizer and open_clip's tokenizer do beside steps. */
+static vitcl_status set_ways(vt_tokenizer *t, const char *name)
+{
+    const char *unknown = t->settings.named[VT_UNK].s;
+    vitcl_status st = VITCL_OK;
+
+    if (t->class == &vt_class_siglip) {
+        t->meta = t->canonical = t->end_once = true;
+        VT_TRY(vt_strdup(&t->front, unknown ? unknown : ""));
+        if (!t->settings.dummy_prefix)
+            t->spm.dummy_prefix = false;
+    }
+    if (t->class == &vt_class_simple) {
+        t->keep_end = true;
+        t->clean = t->clean ? t->clean : VT_CLEAN_LOWER;
+        t->steps.splitters[0] =
+            (vt_splitter){.kind = VT_PART_SIMPLE, .split = true};
+        t->steps.splitters[1] = (vt_splitter){.kind = VT_PART_BYTES};
+        t->steps.splitter_count = 2;
+        VT_TRY(vt_vocab_add(&t->words, "<start_of_text>", 15,
+                            (uint64_t)t->begin, name));
+        VT_TRY(vt_vocab_add(&t->words, "<end_of_text>", 13, (uint64_t)t->end,
+                            name));
+    }
+done:
+    return st;
 }
 
 static void add_number(vt_sha256_state *h, int64_t v)
@@ -173,33 +283,36 @@ static void add_number(vt_sha256_state *h, int64_t v)
 static void identify(vt_tokenizer *t)
 {
     vt_sha256_state *h = &t->hash;
+    const vt_steps *x = &t->steps;
     const int64_t numbers[] = {t->clean,
                                t->lower,
-                               t->lower_pieces,
-                               t->simple,
-                               t->siglip,
+                               t->split_special,
+                               t->mask,
                                t->model,
                                t->begin,
                                t->end,
                                t->pad,
                                t->left,
                                t->settings.lower,
+                               t->settings.dummy_prefix,
+                               t->settings.prefix_space,
                                t->bpe.unknown,
-                               (int64_t)t->before_count,
-                               (int64_t)t->after_count};
+                               (int64_t)x->before_count,
+                               (int64_t)x->after_count};
 
+    vt_sha256_text(h, t->class->name);
     for (size_t i = 0; i < VT_COUNT(numbers); i++)
         add_number(h, numbers[i]);
-    for (size_t i = 0; i < t->before_count; i++)
-        add_number(h, t->before[i]);
-    for (size_t i = 0; i < t->after_count; i++)
-        add_number(h, t->after[i]);
-    for (size_t i = 0; i < t->added.n; i++) {
-        const struct vt_added_token *a = &t->added.list[i];
+    for (size_t i = 0; i < x->before_count; i++)
+        add_number(h, x->before[i]);
+    for (size_t i = 0; i < x->after_count; i++)
+        add_number(h, x->after[i]);
+    for (size_t i = 0; i < t->added.all.n; i++) {
+        const vt_token *a = &t->added.all.list[i];
 
         add_number(h, a->id);
-        add_number(h,
-                   a->left | a->right << 1 | a->single << 2 | a->normal << 3);
+        add_number(h, a->left | a->right << 1 | a->single << 2 |
+                          a->special << 3 | a->normal << 4);
         vt_sha256_text(h, a->s);
     }
     if (t->cut_left)
@@ -217,17 +330,12 @@ vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
     vt_sha256_begin(&t->hash);
     vt_sha256_add(&t->hash, VERSION, sizeof VERSION);
     t->lower = lower;
+    t->class = &vt_class_file;
     VT_TRY(vt_token_settings_read(t, folder, open_clip));
     VT_TRY(read_vocabulary(t, folder));
-    if (t->named)
-        VT_TRY(add_named(t, folder));
-    find_special(t);
-    if (t->simple && (t->begin < 0 || t->end < 0))
-        return vt_tokenizer_free(t),
-               vt_fail(VITCL_ECORRUPT,
-                       "%s: the vocabulary has no token that begins or ends a "
-                       "text",
-                       folder);
+    VT_TRY(add_settings(t, folder));
+    VT_TRY(find_special(t, folder));
+    VT_TRY(set_ways(t, folder));
     VT_TRY(vt_added_finish(t, folder));
     identify(t);
     *out = t;
@@ -237,12 +345,18 @@ done:
     return st;
 }
 
+bool vt_tokenizer_sees(const vt_tokenizer *t, uint32_t at, uint32_t count,
+                       uint32_t context)
+{
+    return !t->mask || (t->left ? at >= context - count : at < count);
+}
+
 uint32_t vt_tokenizer_vocabulary(const vt_tokenizer *t)
 {
-    int32_t last = t->model == VT_MODEL_SPM ? t->spm.vocab.last : t->vocab.last;
+    int32_t last = vt_token_vocab(t)->last;
 
-    for (size_t i = 0; i < t->added.n; i++)
-        last = VT_MAX(last, t->added.list[i].id);
+    for (size_t i = 0; i < t->added.all.n; i++)
+        last = VT_MAX(last, t->added.all.list[i].id);
     return (uint32_t)last + 1;
 }
 
@@ -267,11 +381,9 @@ void vt_tokenizer_free(vt_tokenizer *t)
         return;
     vt_token_settings_free(&t->settings);
     vt_added_free(&t->added);
-    for (size_t i = 0; i < VT_STEPS_MAX; i++) {
-        free(t->normalizers[i].from);
-        free(t->normalizers[i].to);
-    }
-    vt_charsmap_free(&t->map);
+    vt_steps_free(&t->steps);
+    vt_vocab_free(&t->words);
+    free(t->front);
     vt_bpe_free(&t->bpe);
     vt_vocab_free(&t->vocab);
     vt_spm_free(&t->spm);

@@ -27,13 +27,17 @@ static inline void fuzz_text(fuzz_reader reader, const uint8_t *data,
 
     if (!t)
         abort();
+    t->class = &vt_class_file;
     t->settings.add_begin = t->settings.add_end = -1;
+    t->settings.left = t->settings.cut_left = -1;
     vt_sha256_begin(&t->hash);
     if (reader(t, "", path) == VITCL_OK &&
         vt_added_finish(t, path) == VITCL_OK) {
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             vt_tokenizer_encode(ids, &count, t, 16, texts[i], strlen(texts[i]));
-        t->siglip = t->model == VT_MODEL_SPM;
+        t->meta = t->canonical = t->end_once = t->model == VT_MODEL_SPM;
+        if (t->meta && !(t->front = strdup("<unk>")))
+            abort();
         vt_tokenizer_encode(ids, &count, t, 16, texts[1], strlen(texts[1]));
         vt_tokenizer_vocabulary(t);
     }

@@ -2,12 +2,15 @@
  * tokens.c - prints the ids of each line of standard input, for
  * tools/check_tokenizers.py.
  *
- *   tokens FOLDER CONTEXT [lower]
+ *   tokens FOLDER CONTEXT [lower | mask]
  *
+ * mask: at most as many tokens as the files say; behind the ids and "|" which
+ * of them the model sees.
  * A line that is no text gives "-". To standard error: the seconds that opening
  * took, the identity.
  */
 #include "base/clock.h"
+#include "base/memory.h"
 #include "text/text.h"
 
 #include <stdio.h>
@@ -20,15 +23,16 @@ int main(int argc, char **argv)
     char *line = NULL, identity[65];
     size_t cap = 0;
     ssize_t n;
-    const long context = argc > 2 ? atol(argv[2]) : 0;
+    long context = argc > 2 ? atol(argv[2]) : 0;
     int32_t *ids = calloc((size_t)context + 1, sizeof *ids);
+    const bool masked = argc > 3 && strcmp(argv[3], "mask") == 0;
     const double begin = vt_now_ms();
 
     if (!ids || context < 1 || context > 1 << 20) {
-        fprintf(stderr, "usage: tokens FOLDER CONTEXT [lower]\n");
+        fprintf(stderr, "usage: tokens FOLDER CONTEXT [lower | mask]\n");
         return 2;
     }
-    if (vt_tokenizer_open(&t, argv[1], true, argc > 3) != VITCL_OK) {
+    if (vt_tokenizer_open(&t, argv[1], true, argc > 3 && !masked) != VITCL_OK) {
         fprintf(stderr, "tokens: %s\n", vitcl_last_error());
         return 1;
     }
@@ -36,6 +40,8 @@ int main(int argc, char **argv)
     fprintf(stderr, "%.3f s, %u pieces, context %u, end %d, %s\n",
             (vt_now_ms() - begin) / 1000, vt_tokenizer_vocabulary(t),
             vt_tokenizer_context(t), vt_tokenizer_end(t), identity);
+    if (masked && vt_tokenizer_context(t))
+        context = VT_MIN(context, (long)vt_tokenizer_context(t));
     while ((n = getline(&line, &cap, stdin)) > 0) {
         uint32_t count;
 
@@ -47,6 +53,9 @@ int main(int argc, char **argv)
         }
         for (long i = 0; i < context; i++)
             printf(i ? " %d" : "%d", ids[i]);
+        for (long i = 0; i < context && masked; i++)
+            printf(i ? " %d" : "|%d",
+                   vt_tokenizer_sees(t, (uint32_t)i, count, (uint32_t)context));
         putchar('\n');
     }
     free(line);

@@ -263,7 +263,7 @@ Test(text, truncation_side)
 
         vt_test_text(folder, "tokenizer.json",
                      "{\"model\":{\"type\":\"BPE\",\"merges\":[],\"vocab\":"
-                     "{\"a\":0,\"b\":1,\"<\":2,\">\":3}}}");
+                     "{\"a\":0,\"b</w>\":1,\"<\":2,\">\":3}}}");
         snprintf(config, sizeof config,
                  "{\"tokenizer_class\":\"CLIPTokenizer\",\"bos_token\":\"<\","
                  "\"eos_token\":\">\",\"truncation_side\":\"%s\"}",
@@ -327,7 +327,7 @@ Test(text, types_of_settings)
         {"{\"model_max_length\":\"77\"}", "model_max_length"},
         {"{\"model_max_length\":1e30}", NULL},
         {"{\"eos_token\":7}", "eos_token is not a string or an object"},
-        {"{\"eos_token\":{\"content\":\"a\"}}", NULL},
+        {"{\"eos_token\":{\"__type\":\"AddedToken\",\"content\":\"a\"}}", NULL},
         {"{\"added_tokens_decoder\":[]}", "added_tokens_decoder"},
     };
 
