@@ -32,7 +32,7 @@ typedef struct bmp {
     uint8_t palette[256][3];
     channel rgb[3];
     uint32_t alpha; /* its mask; 0: not used */
-    bool on_white;
+    const vt_decode_as *as;
 } bmp;
 
 static vitcl_status unsound(const bmp *b, const char *why)
@@ -91,7 +91,7 @@ static vitcl_status read_fields(bmp *b, uint32_t head, size_t *at)
         if (fields[i].bits == b->bits &&
             memcmp(fields[i].mask, mask, sizeof mask) == 0) {
             memcpy(b->rgb, fields[i].rgb, sizeof b->rgb);
-            if (b->on_white)
+            if (b->as->on_white || b->as->own)
                 b->alpha = mask[0] ? mask[3] : 0xff000000;
             return VITCL_OK;
         }
@@ -121,6 +121,12 @@ static vitcl_status read_palette(bmp *b, size_t at, size_t entry,
     }
     for (uint32_t i = colours; i < 256 && ramp && colours > 2; i++)
         memset(b->palette[i], (int)i, 3);
+    if (b->as->own && !(ramp && colours > 2)) { /* else grey */
+        memcpy(b->as->own->palette, b->palette, sizeof b->palette);
+        b->as->own->mode = VT_OWN_NUMBERS;
+        if (ramp)
+            memset(b->as->own->palette[1], 255, 3 * 255);
+    }
     return VITCL_OK;
 }
 
@@ -208,7 +214,8 @@ static void widen_indices(uint8_t *out, const uint8_t *row, const bmp *b)
     }
 }
 
-static void widen_colours(uint8_t *out, const uint8_t *row, const bmp *b)
+static void widen_colours(uint8_t *first, uint8_t *out, const uint8_t *row,
+                          const bmp *b)
 {
     const uint32_t bytes = b->bits / 8;
 
@@ -221,8 +228,8 @@ static void widen_colours(uint8_t *out, const uint8_t *row, const bmp *b)
             *out++ = (uint8_t)((v >> f->shift & f->most) * 255 / f->most);
         }
         if (b->alpha) /* the mask is eight bits */
-            vt_lay_on_white(out - 3,
-                            (uint8_t)((v & b->alpha) / (b->alpha / 255)));
+            vt_opacity(out - 3, b->as, (size_t)(out - first) / 3 - 1,
+                       (uint8_t)((v & b->alpha) / (b->alpha / 255)));
     }
 }
 
@@ -237,13 +244,15 @@ static vitcl_status read_rows(vt_picture *p, const bmp *b)
         (b->height - 1) * stride + line > b->size - b->pixels)
         return truncated(b);
     st = vt_picture_new(p, b->width, b->height, b->name);
+    if (st == VITCL_OK && b->alpha)
+        st = vt_own_new(b->as->own, VT_OWN_ALPHA, b->width, b->height, b->name);
     for (uint32_t y = 0; y < b->height && st == VITCL_OK; y++) {
         const uint8_t *row = b->data + b->pixels + y * stride;
 
         if (b->bits <= 8)
             widen_indices(row_of(b, p, y), row, b);
         else
-            widen_colours(row_of(b, p, y), row, b);
+            widen_colours(p->rgb, row_of(b, p, y), row, b);
     }
     return st;
 }
@@ -343,10 +352,10 @@ static vitcl_status read_runs(vt_picture *p, const bmp *b)
 }
 
 vitcl_status vt_decode_bmp(vt_picture *out, unsigned *orientation,
-                           const uint8_t *data, size_t size, bool on_white,
-                           const char *name)
+                           const uint8_t *data, size_t size,
+                           const vt_decode_as *as, const char *name)
 {
-    bmp b = {.data = data, .size = size, .name = name, .on_white = on_white};
+    bmp b = {.data = data, .size = size, .name = name, .as = as};
     vt_picture p = {0};
     vitcl_status st;
 

@@ -33,49 +33,68 @@ static vt_decode_fn *const decoders[VT_CODECS] = {
 #endif
 };
 
-/* For each orientation: the stored index of the first upright pixel, and the
- * steps between its neighbours in a row and in a column. */
-static vitcl_status apply_orientation(vt_picture *p, unsigned orientation,
-                                      const char *name)
+/* New memory with the pixels upright, `each` bytes to a pixel; from: w * h of
+ * them. */
+static vitcl_status turn(uint8_t **out, const uint8_t *from, size_t each,
+                         ptrdiff_t w, ptrdiff_t h, unsigned orientation,
+                         const char *name)
 {
-    const ptrdiff_t w = p->width, h = p->height;
     const ptrdiff_t right = 1, down = w;
     const ptrdiff_t top_right = w - 1, bottom_left = (h - 1) * w;
     const ptrdiff_t bottom_right = h * w - 1;
+    /* for each orientation: the stored index of the first upright pixel, and
+     * the steps between its neighbours in a row and in a column */
     const struct {
         ptrdiff_t first, column, row;
-    } ways[] = {
-        {top_right, -right, down},     /* 2: mirrored */
-        {bottom_right, -right, -down}, /* 3: rotated by 180 */
-        {bottom_left, right, -down},   /* 4: upside down */
-        {0, down, right},              /* 5: transposed */
-        {bottom_left, -down, right},   /* 6: rotated 90 clockwise */
-        {bottom_right, -down, -right}, /* 7: transversed */
-        {top_right, down, -right},     /* 8: rotated 90 counterclockwise */
-    };
-    vt_picture out = {0};
-    vitcl_status st;
-    uint8_t *to;
+    } ways[] =
+        {
+            {top_right, -right, down},     /* 2: mirrored */
+            {bottom_right, -right, -down}, /* 3: rotated by 180 */
+            {bottom_left, right, -down},   /* 4: upside down */
+            {0, down, right},              /* 5: transposed */
+            {bottom_left, -down, right},   /* 6: rotated 90 clockwise */
+            {bottom_right, -down, -right}, /* 7: transversed */
+            {top_right, down, -right},     /* 8: rotated 90 counterclockwise */
+        },
+      way = ways[orientation - 2];
+    const bool lies = orientation >= 5;
+    uint8_t *to = malloc((size_t)w * (size_t)h * each);
+
+    if (!to)
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory for %tdx%td pixels",
+                       name, w, h);
+    *out = to;
+    for (ptrdiff_t y = 0; y < (lies ? w : h); y++)
+        for (ptrdiff_t x = 0; x < (lies ? h : w); x++, to += each)
+            memcpy(to,
+                   from + (ptrdiff_t)each *
+                              (way.first + y * way.row + x * way.column),
+                   each);
+    return VITCL_OK;
+}
+
+static vitcl_status apply_orientation(vt_picture *p, vt_own *own,
+                                      unsigned orientation, const char *name)
+{
+    const uint32_t w = p->width, h = p->height;
+    uint8_t *turned = NULL;
+    vitcl_status st = VITCL_OK;
 
     if (orientation < 2 || orientation > 8)
         return VITCL_OK;
+    VT_TRY(turn(&turned, p->rgb, 3, w, h, orientation, name));
+    free(p->rgb);
+    p->rgb = turned;
     if (orientation >= 5)
-        st = vt_picture_new(&out, p->height, p->width, name);
-    else
-        st = vt_picture_new(&out, p->width, p->height, name);
-    if (st != VITCL_OK)
-        return st;
-    to = out.rgb;
-    for (ptrdiff_t y = 0; y < (ptrdiff_t)out.height; y++)
-        for (ptrdiff_t x = 0; x < (ptrdiff_t)out.width; x++, to += 3)
-            memcpy(to,
-                   p->rgb + 3 * (ways[orientation - 2].first +
-                                 y * ways[orientation - 2].row +
-                                 x * ways[orientation - 2].column),
-                   3);
-    vt_picture_free(p);
-    *p = out;
-    return VITCL_OK;
+        p->width = h, p->height = w;
+    if (!own || !own->more)
+        return VITCL_OK;
+    VT_TRY(turn(&turned, own->more, vt_own_bytes(own->mode), w, h, orientation,
+                name));
+    free(own->more);
+    own->more = turned;
+done:
+    return st;
 }
 
 /* Did clipping make most of it white? */
@@ -135,7 +154,7 @@ static vitcl_status unsupported(const vt_picture_format *format,
 }
 
 static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
-                           bool on_white, const char *name)
+                           const vt_decode_as *as, const char *name)
 {
     vitcl_status st = VITCL_OK;
     vt_picture p = {0};
@@ -151,15 +170,17 @@ static vitcl_status decode(vt_picture *out, const void *bytes, size_t size,
     fill = format ? decoders[format->codec] : NULL;
     if (!fill)
         return unsupported(format, bytes, size, name);
-    VT_TRY(fill(&p, &orientation, bytes, size, on_white, name));
+    VT_TRY(fill(&p, &orientation, bytes, size, as, name));
     notes = vt_picture_notes();
     if (!(notes & VT_NOTE_CLIPPED) || is_white(&p))
         vt_picture_note(notes);
-    VT_TRY(apply_orientation(&p, orientation, name));
+    VT_TRY(apply_orientation(&p, as->own, orientation, name));
     *out = p, p = (vt_picture){0};
 done:
     if (st != VITCL_OK)
         vt_picture_notes(); /* only of what is returned */
+    if (st != VITCL_OK && as->own)
+        vt_own_free(as->own);
     vt_picture_free(&p);
     return st;
 }
@@ -167,11 +188,19 @@ done:
 vitcl_status vt_image_decode(vt_picture *out, const void *bytes, size_t size,
                              const char *name)
 {
-    return decode(out, bytes, size, false, name);
+    return decode(out, bytes, size, &(vt_decode_as){false, NULL}, name);
 }
 
 vitcl_status vt_image_decode_on_white(vt_picture *out, const void *bytes,
                                       size_t size, const char *name)
 {
-    return decode(out, bytes, size, true, name);
+    return decode(out, bytes, size, &(vt_decode_as){true, NULL}, name);
+}
+
+vitcl_status vt_image_decode_own(vt_picture *out, vt_own *own,
+                                 const void *bytes, size_t size,
+                                 const char *name)
+{
+    *own = (vt_own){.mode = VT_OWN_RGB};
+    return decode(out, bytes, size, &(vt_decode_as){false, own}, name);
 }

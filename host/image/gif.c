@@ -79,7 +79,7 @@ static vitcl_status find_frame(gif_state *s)
 /* 256 colours. Those that the file lacks are black; where there are none, or
  * all are grey in order, a number is its grey. */
 static void find_colours(uint8_t colours[256][4], const gif_state *s,
-                         bool on_white)
+                         const vt_decode_as *as)
 {
     const ColorMapObject *map = s->gif->Image.ColorMap;
     bool grey = true;
@@ -96,11 +96,15 @@ static void find_colours(uint8_t colours[256][4], const gif_state *s,
     }
     for (int i = 0; grey && i < 256; i++)
         memset(colours[i], i, 3);
-    if (on_white && s->transparent != NOTHING)
+    for (int i = 0; as->own && i < 256; i++)
+        memcpy(as->own->palette[i], colours[i], 3);
+    if (as->own && !grey)
+        as->own->mode = VT_OWN_NUMBERS;
+    if (as->on_white && s->transparent != NOTHING)
         memset(colours[s->transparent], 255, 3);
 }
 
-static vitcl_status read_frame(gif_state *s, bool on_white)
+static vitcl_status read_frame(gif_state *s, const vt_decode_as *as)
 {
     static const struct {
         uint32_t first, step;
@@ -122,7 +126,7 @@ static vitcl_status read_frame(gif_state *s, bool on_white)
     s->line = malloc(width ? width : 1);
     if (!s->line)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", s->name);
-    find_colours(colours, s, on_white);
+    find_colours(colours, s, as);
     to = s->picture.rgb;
     for (uint32_t x = 0; x < s->picture.width; x++, to += 3)
         memcpy(to, colours[s->transparent == NOTHING ? 0 : s->transparent], 3);
@@ -145,8 +149,8 @@ static vitcl_status read_frame(gif_state *s, bool on_white)
 }
 
 vitcl_status vt_decode_gif(vt_picture *out, unsigned *orientation,
-                           const uint8_t *data, size_t size, bool on_white,
-                           const char *name)
+                           const uint8_t *data, size_t size,
+                           const vt_decode_as *as, const char *name)
 {
     gif_state s = {
         .data = data, .size = size, .name = name, .transparent = NOTHING};
@@ -160,7 +164,7 @@ vitcl_status vt_decode_gif(vt_picture *out, unsigned *orientation,
                    ? vt_fail(VITCL_ENOMEM, "%s: out of memory", name)
                    : broken(&s);
     VT_TRY(find_frame(&s));
-    VT_TRY(read_frame(&s, on_white));
+    VT_TRY(read_frame(&s, as));
     *out = s.picture, s.picture = (vt_picture){0};
 done:
     vt_picture_free(&s.picture);

@@ -55,8 +55,8 @@ static uint8_t divided(uint8_t v, uint8_t alpha)
 }
 
 static vitcl_status copy_pixels(vt_picture *p, const struct heif_image *image,
-                                bool alpha, bool multiplied, bool on_white,
-                                const char *name)
+                                bool alpha, bool multiplied,
+                                const vt_decode_as *as, const char *name)
 {
     const uint32_t bytes = alpha ? 4 : 3;
     vitcl_status st;
@@ -70,6 +70,8 @@ static vitcl_status copy_pixels(vt_picture *p, const struct heif_image *image,
         (int64_t)stride < (int64_t)width * bytes)
         return vt_fail(VITCL_ECORRUPT, "%s: not a valid HEIF", name);
     st = vt_picture_new(p, (uint32_t)width, (uint32_t)height, name);
+    if (st == VITCL_OK && alpha)
+        st = vt_own_new(as->own, VT_OWN_ALPHA, p->width, p->height, name);
     if (st != VITCL_OK)
         return st;
     for (uint32_t y = 0; y < p->height; y++) {
@@ -80,16 +82,16 @@ static vitcl_status copy_pixels(vt_picture *p, const struct heif_image *image,
             memcpy(to, in, 3);
             for (int i = 0; multiplied && i < 3; i++)
                 to[i] = divided(to[i], in[3]);
-            if (alpha && on_white)
-                vt_lay_on_white(to, in[3]);
+            if (alpha)
+                vt_opacity(to, as, (size_t)p->width * y + x, in[3]);
         }
     }
     return VITCL_OK;
 }
 
 vitcl_status vt_decode_heif(vt_picture *out, unsigned *orientation,
-                            const uint8_t *data, size_t size, bool on_white,
-                            const char *name)
+                            const uint8_t *data, size_t size,
+                            const vt_decode_as *as, const char *name)
 {
     struct heif_context *file = heif_context_alloc();
     struct heif_decoding_options *how = heif_decoding_options_alloc();
@@ -128,10 +130,9 @@ vitcl_status vt_decode_heif(vt_picture *out, unsigned *orientation,
         st = failed(&error, name);
         goto done;
     }
-    VT_TRY(
-        copy_pixels(&p, image, alpha,
-                    alpha && heif_image_handle_is_premultiplied_alpha(handle),
-                    on_white, name));
+    VT_TRY(copy_pixels(
+        &p, image, alpha,
+        alpha && heif_image_handle_is_premultiplied_alpha(handle), as, name));
     *out = p, p = (vt_picture){0};
 done:
     vt_picture_free(&p);

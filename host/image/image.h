@@ -33,6 +33,31 @@ vitcl_status vt_image_decode(vt_picture *out, const void *bytes, size_t size,
 vitcl_status vt_image_decode_on_white(vt_picture *out, const void *bytes,
                                       size_t size, const char *name);
 void vt_picture_free(vt_picture *p);
+
+/* What a resize in the file's own mode needs beside the RGB pixels; Pillow's
+ * names of modes. */
+typedef enum {
+    VT_OWN_RGB,     /* nothing: RGB, or grey of 8 bits */
+    VT_OWN_NUMBERS, /* P and 1: numbers of colours, which are not mixed; PA,
+                     * too, of which Pillow makes a black picture */
+    VT_OWN_ALPHA,   /* RGBA and LA: opacity */
+    VT_OWN_CMYK,    /* four bytes, 255 is ink */
+    VT_OWN_INT16,   /* I;16, as int32_t */
+    VT_OWN_INT16B,  /* I;16B, whose bytes Pillow confuses as it resizes */
+    VT_OWN_INT32,   /* I */
+    VT_OWN_FLOAT    /* F */
+} vt_own_mode;
+typedef struct vt_own {
+    vt_own_mode mode;
+    uint8_t palette[256][3]; /* of numbers of colours */
+    void *more;              /* malloc'd: of each pixel, in its mode */
+} vt_own;
+/* The RGB pixels, and their own mode if it is another one. */
+vitcl_status vt_image_decode_own(vt_picture *out, vt_own *own,
+                                 const void *bytes, size_t size,
+                                 const char *name);
+void vt_own_free(vt_own *own);
+
 /* Is a failure to read or decode a picture its own? Others, such as lack of
  * memory, are not. */
 bool vt_picture_broken(vitcl_status st);
@@ -83,6 +108,7 @@ typedef struct vt_preprocess {
     uint8_t fill[3];         /* border */
     uint32_t patch, patches; /* of VT_FIT_PATCHES */
     bool on_white;           /* first blend transparent pixels with white */
+    bool own_mode;           /* resize in the file's mode, then make RGB */
     float scale;             /* rescale_factor; 1/255 */
     float mean[3], std[3];   /* x = (value * scale - mean) / std */
 } vt_preprocess;
@@ -126,6 +152,9 @@ void vt_preprocess_default(vt_preprocess *out, uint32_t height, uint32_t width);
 /* Resizes and crops; out->rgb is height * width * 3. */
 vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
                         const vt_preprocess *how);
+/* The same, of a picture that is resized in its own mode. */
+vitcl_status vt_prepare_own(vt_picture *out, const vt_picture *in,
+                            const vt_own *own, const vt_preprocess *how);
 
 /* Makes p one of VT_FIT_PATCHES: pictures of any aspect ratio, whose `patches`
  * patches at most are `patch` wide and high, at least 2. A prepared one has the

@@ -35,6 +35,7 @@ typedef struct jpeg_state {
     unsigned orientation;
     bool no_memory;
     uint8_t *row; /* CMYK */
+    vt_own *own;
 } jpeg_state;
 
 static void on_error(j_common_ptr c)
@@ -130,15 +131,17 @@ static vitcl_status find_orientation(jpeg_state *s)
     return st;
 }
 
-/* Files store CMYK inverted, as Adobe does; Pillow always assumes that. This is
- * its cmyk2rgb for inverted values. */
-static void cmyk_to_rgb(uint8_t *rgb, const uint8_t *cmyk, size_t n)
+/* Files store CMYK inverted, as Adobe does; Pillow always assumes that. */
+static void take_cmyk(jpeg_state *s, uint8_t *line)
 {
-    for (; n > 0; n--, rgb += 3, cmyk += 4)
-        for (int i = 0; i < 3; i++) {
-            int k = cmyk[3], t = (255 - cmyk[i]) * k + 128;
-            rgb[i] = (uint8_t)(k - (((t >> 8) + t) >> 8)); /* 0 to k */
-        }
+    const size_t n = 4 * (size_t)s->c.output_width;
+
+    for (size_t i = 0; i < n; i++)
+        s->row[i] = 255 - s->row[i];
+    vt_cmyk_to_rgb(line, s->row, s->c.output_width);
+    if (s->own)
+        memcpy((uint8_t *)s->own->more + n * (s->c.output_scanline - 1), s->row,
+               n);
 }
 
 static vitcl_status truncated(const jpeg_state *s)
@@ -169,6 +172,11 @@ static vitcl_status decode(jpeg_state *s)
     s->c.out_color_space = s->c.num_components == 4 ? JCS_CMYK : JCS_RGB;
     if (s->c.num_components == 4 && !(s->row = malloc(4 * s->c.image_width)))
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", s->name);
+    if (s->row)
+        st = vt_own_new(s->own, VT_OWN_CMYK, s->c.image_width,
+                        s->c.image_height, s->name);
+    if (st != VITCL_OK)
+        return st;
     if (!jpeg_start_decompress(&s->c))
         return truncated(s);
     while (s->c.output_scanline < s->c.output_height) {
@@ -179,23 +187,22 @@ static vitcl_status decode(jpeg_state *s)
         if (jpeg_read_scanlines(&s->c, &row, 1) != 1)
             return truncated(s);
         if (s->row)
-            cmyk_to_rgb(line, s->row, s->c.output_width);
+            take_cmyk(s, line);
     }
     jpeg_finish_decompress(&s->c); /* may lack its end marker */
     return VITCL_OK;
 }
 
 vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *orientation,
-                            const uint8_t *data, size_t size, bool on_white,
-                            const char *name)
+                            const uint8_t *data, size_t size,
+                            const vt_decode_as *as, const char *name)
 {
     vitcl_status st;
     jpeg_state *s = calloc(1, sizeof *s); /* on the heap: survives longjmp */
 
-    (void)on_white; /* JPEG has no alpha */
     if (!s)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
-    s->name = name;
+    s->name = name, s->own = as->own;
     if (setjmp(s->jump) == 0) {
         start(s, data, size);
         st = decode(s);

@@ -121,6 +121,49 @@ uint32_t vt_read_number(const uint8_t *p, unsigned bytes, bool big_endian)
     return v;
 }
 
+size_t vt_own_bytes(vt_own_mode mode)
+{
+    return mode < VT_OWN_ALPHA ? 0 : mode == VT_OWN_ALPHA ? 1 : 4;
+}
+
+vitcl_status vt_own_new(vt_own *own, vt_own_mode mode, uint32_t width,
+                        uint32_t height, const char *name)
+{
+    const size_t bytes = vt_own_bytes(mode);
+
+    if (!own)
+        return VITCL_OK;
+    if (bytes && !(own->more = malloc((size_t)width * height * bytes)))
+        return vt_fail(VITCL_ENOMEM, "%s: out of memory for %ux%u pixels", name,
+                       width, height);
+    own->mode = mode;
+    return VITCL_OK;
+}
+
+void vt_own_free(vt_own *own)
+{
+    free(own->more);
+    *own = (vt_own){.mode = VT_OWN_RGB};
+}
+
+void vt_opacity(uint8_t rgb[3], const vt_decode_as *as, size_t i, uint8_t alpha)
+{
+    if (as->on_white)
+        vt_lay_on_white(rgb, alpha);
+    if (as->own)
+        ((uint8_t *)as->own->more)[i] = alpha;
+}
+
+void vt_cmyk_to_rgb(uint8_t *rgb, const uint8_t *cmyk, size_t n)
+{
+    for (; n > 0; n--, rgb += 3, cmyk += 4)
+        for (int i = 0; i < 3; i++) {
+            const int white = 255 - cmyk[3], t = cmyk[i] * white + 128;
+
+            rgb[i] = (uint8_t)(white - (((t >> 8) + t) >> 8));
+        }
+}
+
 void vt_lay_on_white(uint8_t rgb[3], uint8_t alpha)
 {
     for (int i = 0; i < 3; i++) {

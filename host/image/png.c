@@ -25,7 +25,7 @@ typedef struct png_state {
     char text[128];
     vt_picture picture;
     vt_png_chunks chunks;
-    bool on_white;
+    const vt_decode_as *as;
     int depth;     /* in the file: libpng forgets it as it expands greys */
     uint8_t *wide; /* rows with alpha */
 } png_state;
@@ -70,7 +70,7 @@ static uint32_t set_transforms(png_state *s)
         return 1;
     }
     png_set_strip_16(s->png);
-    if (s->on_white && color & PNG_COLOR_MASK_ALPHA) {
+    if ((s->as->on_white || s->as->own) && color & PNG_COLOR_MASK_ALPHA) {
         png_set_gray_to_rgb(s->png);
         return 4;
     }
@@ -78,21 +78,25 @@ static uint32_t set_transforms(png_state *s)
     return color & PNG_COLOR_MASK_COLOR ? 3 : 1;
 }
 
-/* Converts one line of `bytes` per pixel, stored at the end of `line`, to RGB
- * in place: the write never overtakes the read. */
-static void widen(const png_state *s, uint8_t *line, uint32_t width,
+/* Converts line y of `bytes` per pixel, stored at its end, to RGB in place: the
+ * write never overtakes the read. */
+static void widen(const png_state *s, uint32_t y, uint32_t width,
                   uint32_t bytes, bool palette)
 {
+    uint8_t *line = s->picture.rgb + (size_t)3 * width * y;
+    int32_t *grey = s->as->own ? s->as->own->more : NULL;
     const uint8_t *in = line + (size_t)(3 - bytes) * width;
 
     for (uint32_t x = 0; x < width; x++, line += 3, in += bytes) {
         uint8_t v = in[0];
 
+        if (bytes == 2 && s->as->own)
+            grey[(size_t)width * y + x] = in[0] << 8 | in[1];
         if (bytes == 2)
             v = in[0] ? 255 : in[1];
         if (palette) {
             memcpy(line, s->chunks.palette[v], 3);
-            if (s->on_white && v < s->chunks.trns_size)
+            if (s->as->on_white && v < s->chunks.trns_size)
                 vt_lay_on_white(line, s->chunks.trns[v]);
         } else {
             line[0] = line[1] = line[2] = v;
@@ -109,7 +113,7 @@ static void whiten(const png_state *s)
     const size_t n = (size_t)s->picture.width * s->picture.height;
     uint8_t key[3], *p = s->picture.rgb;
 
-    if (!s->on_white || (!grey && color != PNG_COLOR_TYPE_RGB) ||
+    if (!s->as->on_white || (!grey && color != PNG_COLOR_TYPE_RGB) ||
         s->chunks.trns_size < (grey ? 2 : 6))
         return;
     for (int i = 0; i < 3; i++)
@@ -127,6 +131,7 @@ static vitcl_status read_wide(png_state *s, int passes)
     const size_t width = s->picture.width, height = s->picture.height;
     const bool all = passes > 1;
     uint8_t *to = s->picture.rgb;
+    size_t i = 0;
 
     s->wide = malloc(width * 4 * (all ? height : 1));
     if (!s->wide)
@@ -138,10 +143,29 @@ static vitcl_status read_wide(png_state *s, int passes)
             png_read_row(s->png, line, NULL);
             for (size_t x = 0; passes == 1 && x < width; x++, to += 3) {
                 memcpy(to, line + 4 * x, 3);
-                vt_lay_on_white(to, line[4 * x + 3]);
+                vt_opacity(to, s->as, i++, line[4 * x + 3]);
             }
         }
     return VITCL_OK;
+}
+
+/* Its mode in Pillow. */
+static vitcl_status find_own(png_state *s, uint32_t bytes)
+{
+    vt_own *own = s->as->own;
+    const bool palette =
+        png_get_color_type(s->png, s->info) == PNG_COLOR_TYPE_PALETTE;
+
+    if (own && palette)
+        memcpy(own->palette, s->chunks.palette, sizeof own->palette);
+    else if (own)
+        memset(own->palette[1], 255, sizeof own->palette - 3);
+    return vt_own_new(own,
+                      palette || (bytes == 1 && s->depth == 1) ? VT_OWN_NUMBERS
+                      : bytes == 2                             ? VT_OWN_INT16
+                      : bytes == 4                             ? VT_OWN_ALPHA
+                                                               : VT_OWN_RGB,
+                      s->picture.width, s->picture.height, s->name);
 }
 
 /* libpng may longjmp out of any call here. */
@@ -169,6 +193,9 @@ static vitcl_status decode(png_state *s)
     st = vt_picture_new(&s->picture, width, height, s->name);
     if (st != VITCL_OK)
         return st;
+    st = find_own(s, bytes);
+    if (st != VITCL_OK)
+        return st;
     if (bytes == 2)
         vt_picture_note(VT_NOTE_CLIPPED);
     if (bytes == 4)
@@ -181,15 +208,15 @@ static vitcl_status decode(png_state *s)
                              (size_t)(3 - bytes) * width,
                          NULL);
     for (uint32_t y = 0; y < height && bytes < 3; y++)
-        widen(s, s->picture.rgb + y * stride, width, bytes,
+        widen(s, y, width, bytes,
               png_get_color_type(s->png, s->info) == PNG_COLOR_TYPE_PALETTE);
     whiten(s);
     return VITCL_OK;
 }
 
 vitcl_status vt_decode_png(vt_picture *out, unsigned *orientation,
-                           const uint8_t *data, size_t size, bool on_white,
-                           const char *name)
+                           const uint8_t *data, size_t size,
+                           const vt_decode_as *as, const char *name)
 {
     vitcl_status st;
     png_state *s = calloc(1, sizeof *s); /* on the heap: survives longjmp */
@@ -197,7 +224,7 @@ vitcl_status vt_decode_png(vt_picture *out, unsigned *orientation,
     if (!s)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
     s->data = data, s->size = size, s->name = name;
-    s->on_white = on_white;
+    s->as = as;
     VT_TRY(vt_png_walk(&s->chunks, data, size, name));
     s->png =
         png_create_read_struct(PNG_LIBPNG_VER_STRING, s, on_error, on_warning);

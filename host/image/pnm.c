@@ -8,6 +8,8 @@
  */
 #include "image/decoders.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,16 +75,16 @@ static vitcl_status read_header(pnm_header *out, const uint8_t *data,
 }
 
 /* The value of each number in the file, 0 to top; NULL: out of memory. */
-static uint8_t *scale(const pnm_header *h)
+static uint16_t *scale(const pnm_header *h)
 {
     const bool wide = h->planes == 1 && h->top > 255;
-    uint8_t *out = malloc(65536);
+    uint16_t *out = malloc(65536 * sizeof *out);
 
     for (uint32_t v = 0; out && v < 65536; v++) {
         /* rounds halves to even, like Python */
         const double x = nearbyint((double)v / h->top * (wide ? 65535 : 255));
 
-        out[v] = (uint8_t)(x > 255 ? 255 : x);
+        out[v] = (uint16_t)VT_MIN(x, 65535);
     }
     return out;
 }
@@ -92,9 +94,17 @@ static vitcl_status truncated(const char *name)
     return vt_fail(VITCL_ECORRUPT, "%s: the PNM is truncated", name);
 }
 
-static vitcl_status read_binary(uint8_t *to, const pnm_header *h,
+/* A number of the file. wide: NULL, or where its greys are not clipped. */
+static void put(uint8_t *to, int32_t *wide, size_t i, uint16_t v)
+{
+    to[i] = (uint8_t)VT_MIN(v, 255);
+    if (wide)
+        wide[i] = v;
+}
+
+static vitcl_status read_binary(uint8_t *to, int32_t *wide, const pnm_header *h,
                                 const uint8_t *data, size_t size,
-                                const uint8_t *scaled, const char *name)
+                                const uint16_t *scaled, const char *name)
 {
     const size_t n = (size_t)h->width * h->height * h->planes;
     const uint8_t *d = data + h->at;
@@ -102,7 +112,8 @@ static vitcl_status read_binary(uint8_t *to, const pnm_header *h,
     if ((size - h->at) / (h->top > 255 ? 2 : 1) < n)
         return truncated(name);
     for (size_t i = 0; i < n; i++)
-        to[i] = scaled[h->top > 255 ? d[2 * i] * 256u + d[2 * i + 1] : d[i]];
+        put(to, wide, i,
+            scaled[h->top > 255 ? d[2 * i] * 256u + d[2 * i + 1] : d[i]]);
     return VITCL_OK;
 }
 
@@ -121,9 +132,9 @@ static vitcl_status read_bits(uint8_t *to, const pnm_header *h,
     return VITCL_OK;
 }
 
-static vitcl_status read_text(uint8_t *to, const pnm_header *h,
+static vitcl_status read_text(uint8_t *to, int32_t *wide, const pnm_header *h,
                               const uint8_t *data, size_t size,
-                              const uint8_t *scaled, const char *name)
+                              const uint16_t *scaled, const char *name)
 {
     const size_t n = (size_t)h->width * h->height * h->planes;
     size_t at = h->at;
@@ -147,22 +158,23 @@ static vitcl_status read_text(uint8_t *to, const pnm_header *h,
             return vt_fail(VITCL_ECORRUPT,
                            "%s: not a valid PNM: a value above the maximum",
                            name);
-        to[i] = h->bits ? (v ? 0 : 255) : scaled[v];
+        put(to, wide, i, h->bits ? (v ? 0 : 255) : scaled[v]);
     }
     return VITCL_OK;
 }
 
 vitcl_status vt_decode_pnm(vt_picture *out, unsigned *orientation,
-                           const uint8_t *data, size_t size, bool on_white,
-                           const char *name)
+                           const uint8_t *data, size_t size,
+                           const vt_decode_as *as, const char *name)
 {
-    uint8_t *scaled = NULL, *to;
+    uint16_t *scaled = NULL;
+    int32_t *wide = NULL;
+    uint8_t *to;
     vt_picture p = {0};
     pnm_header h = {0};
     vitcl_status st;
     size_t n;
 
-    (void)on_white; /* PNM has no alpha */
     *orientation = 1;
     VT_TRY(read_header(&h, data, size, name));
     scaled = scale(&h);
@@ -176,15 +188,24 @@ vitcl_status vt_decode_pnm(vt_picture *out, unsigned *orientation,
         goto done;
     }
     VT_TRY(vt_picture_new(&p, h.width, h.height, name));
-    if (h.planes == 1 && h.top > 255)
+    VT_TRY(vt_own_new(as->own,
+                      h.bits                         ? VT_OWN_NUMBERS
+                      : h.planes == 1 && h.top > 255 ? VT_OWN_INT32
+                                                     : VT_OWN_RGB,
+                      h.width, h.height, name));
+    if (as->own && h.bits)
+        memset(as->own->palette[1], 255, sizeof as->own->palette - 3);
+    if (h.planes == 1 && h.top > 255) {
         vt_picture_note(VT_NOTE_CLIPPED);
+        wide = as->own ? as->own->more : NULL;
+    }
     to = p.rgb + (3 - h.planes) * n; /* grey: spread from the end later */
     if (h.text)
-        VT_TRY(read_text(to, &h, data, size, scaled, name));
+        VT_TRY(read_text(to, wide, &h, data, size, scaled, name));
     else if (h.bits)
         VT_TRY(read_bits(to, &h, data, size, name));
     else
-        VT_TRY(read_binary(to, &h, data, size, scaled, name));
+        VT_TRY(read_binary(to, wide, &h, data, size, scaled, name));
     for (size_t i = 0; h.planes == 1 && i < n; i++)
         memset(p.rgb + 3 * i, to[i], 3); /* never overtakes `to` */
     *out = p, p = (vt_picture){0};

@@ -94,14 +94,15 @@ static int64_t crop_start(const vt_preprocess *how, uint32_t have,
 
 /* Copies a part that is smaller than the canvas and fills the border. */
 static vitcl_status pad(vt_picture *out, const vt_picture *part,
-                        const vt_preprocess *how, uint32_t x, uint32_t y)
+                        const vt_preprocess *how, const uint8_t fill[3],
+                        uint32_t x, uint32_t y)
 {
     vitcl_status st = vt_picture_new(out, how->width, how->height, "padded");
 
     if (st != VITCL_OK)
         return st;
     for (size_t i = 0; i < (size_t)how->width * how->height; i++)
-        memcpy(out->rgb + 3 * i, how->fill, 3);
+        memcpy(out->rgb + 3 * i, fill, 3);
     for (uint32_t r = 0; r < part->height; r++)
         memcpy(out->rgb + ((size_t)(y + r) * how->width + x) * 3,
                part->rgb + (size_t)r * part->width * 3,
@@ -192,6 +193,13 @@ done:
 vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
                         const vt_preprocess *how)
 {
+    return vt_prepare_own(out, in, &(vt_own){.mode = VT_OWN_RGB}, how);
+}
+
+vitcl_status vt_prepare_own(vt_picture *out, const vt_picture *in,
+                            const vt_own *own, const vt_preprocess *how)
+{
+    uint8_t fill[3];
     uint32_t rw = 0, rh = 0, x, y, w, h;
     int64_t left, top;
     vitcl_status st;
@@ -208,16 +216,21 @@ vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
             rw, rh, how->width, how->height);
         goto done;
     }
+    memcpy(fill, how->fill, sizeof fill);
+    if (own->mode != VT_OWN_RGB)
+        vt_own_fill(fill, own, how->fill[0]);
     left = crop_start(how, rw, how->width);
     top = crop_start(how, rh, how->height);
     x = (uint32_t)VT_MAX(left, 0), y = (uint32_t)VT_MAX(top, 0);
     w = VT_MIN(rw, how->width), h = VT_MIN(rh, how->height);
-    VT_TRY(vt_resize_part(&part, in, how->pixels, rw, rh, how->filter, x, y, w,
-                          h));
+    VT_TRY(own->mode == VT_OWN_RGB
+               ? vt_resize_part(&part, in, how->pixels, rw, rh, how->filter, x,
+                                y, w, h)
+               : vt_own_part(&part, in, own, rw, rh, how->filter, x, y, w, h));
     if (w == how->width && h == how->height)
         *out = part, part = (vt_picture){0};
     else
-        VT_TRY(pad(out, &part, how, (uint32_t)-VT_MIN(left, 0),
+        VT_TRY(pad(out, &part, how, fill, (uint32_t)-VT_MIN(left, 0),
                    (uint32_t)-VT_MIN(top, 0)));
 done:
     vt_picture_free(&part);

@@ -52,8 +52,8 @@ static unsigned orientation_of(int flip)
 }
 
 vitcl_status vt_decode_raw(vt_picture *out, unsigned *orientation,
-                           const uint8_t *data, size_t size, bool on_white,
-                           const char *name)
+                           const uint8_t *data, size_t size,
+                           const vt_decode_as *as, const char *name)
 {
     libraw_data_t *raw = libraw_init(LIBRAW_OPTIONS_NONE);
     vitcl_status st = VITCL_OK;
@@ -72,7 +72,7 @@ vitcl_status vt_decode_raw(vt_picture *out, unsigned *orientation,
         st = failed(LIBRAW_NO_THUMBNAIL, name);
     else if (raw->thumbnail.tformat == LIBRAW_THUMBNAIL_JPEG)
         st = vt_decode_jpeg(out, &own, (const uint8_t *)raw->thumbnail.thumb,
-                            raw->thumbnail.tlength, on_white, name);
+                            raw->thumbnail.tlength, as, name);
     else if (raw->thumbnail.tformat == LIBRAW_THUMBNAIL_BITMAP)
         st = copy_bitmap(out, &raw->thumbnail, name);
     else

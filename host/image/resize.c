@@ -20,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BITS_MOST = 32 - 8 - 2, ROWS = 16, LANE = 3 * ROWS, CHUNK = 48 };
+enum { BITS_MOST = 32 - 8 - 2, ROWS = 16, EACH = 4, CHUNK = 48 };
 
 /* Baseline x86-64 has no fast 32-bit multiplication. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) &&          \
@@ -103,16 +103,15 @@ static void kernels_free(kernels *s)
     free(s->k);
 }
 
-/* An axis that is resized from `in` to `out`. */
-typedef struct axis {
-    vt_pixels pixels;
-    vt_filter filter;
-    uint32_t in, out;
-} axis;
+size_t vt_resize_room(const vt_resize_axis *a)
+{
+    const double scale = (double)a->in / a->out;
 
-/* The weights of output i, whose sum is 1. Returns how many: at most `room`. */
-static uint32_t weights(double *w, uint32_t *first, const axis *a, uint32_t i,
-                        size_t room)
+    return (size_t)ceil(reach(a->filter) * VT_MAX(scale, 1.0)) * 2 + 1;
+}
+
+uint32_t vt_resize_weights(double *w, uint32_t *first, const vt_resize_axis *a,
+                           uint32_t i, size_t room)
 {
     const double scale = (double)a->in / a->out;
     const double wide = scale < 1.0 ? 1.0 : scale, narrow = 1.0 / wide;
@@ -134,14 +133,14 @@ static uint32_t weights(double *w, uint32_t *first, const axis *a, uint32_t i,
 
 /* PyTorch's bits after the point: the largest weight of the whole axis then
  * fits 16 bits. w: room for the weights of one output. */
-static int bits_of(double *w, const axis *a, size_t room)
+static int bits_of(double *w, const vt_resize_axis *a, size_t room)
 {
     double largest = 0.0;
     uint32_t first;
     int bits = 0;
 
     for (uint32_t i = 0; i < a->out && largest < 1.0; i++) {
-        const uint32_t n = weights(w, &first, a, i, room);
+        const uint32_t n = vt_resize_weights(w, &first, a, i, room);
 
         for (uint32_t x = 0; x < n; x++)
             largest = VT_MAX(largest, w[x]);
@@ -153,15 +152,14 @@ static int bits_of(double *w, const axis *a, size_t room)
 }
 
 /* Outputs `begin` to begin + n. */
-static vitcl_status kernels_make(kernels *s, const axis *a, uint32_t begin,
-                                 uint32_t n)
+static vitcl_status kernels_make(kernels *s, const vt_resize_axis *a,
+                                 uint32_t begin, uint32_t n)
 {
-    const double scale = (double)a->in / a->out;
     vitcl_status st = VITCL_OK;
     double *w = NULL;
     size_t total;
 
-    s->step = (size_t)ceil(reach(a->filter) * VT_MAX(scale, 1.0)) * 2 + 1;
+    s->step = vt_resize_room(a);
     if (!vt_mul(&total, s->step, n))
         return vt_fail(VITCL_ENOMEM, "out of memory to resize a picture");
     VT_TRY(VT_NEW(&s->first, n));
@@ -173,7 +171,7 @@ static vitcl_status kernels_make(kernels *s, const axis *a, uint32_t begin,
     for (uint32_t i = 0; i < n; i++) {
         int32_t *k = s->k + i * s->step;
 
-        s->count[i] = weights(w, &s->first[i], a, begin + i, s->step);
+        s->count[i] = vt_resize_weights(w, &s->first[i], a, begin + i, s->step);
         for (uint32_t x = 0; x < s->count[i]; x++) {
             const double v = w[x] * (1 << s->bits);
 
@@ -225,41 +223,51 @@ static void blend(uint8_t *restrict out, const uint8_t *restrict lines,
     }
 }
 
-/* Resizes rows y to y + n of `in` to `w` pixels each, into `out`. */
-static vitcl_status across(uint8_t *out, const vt_picture *in, uint32_t y,
-                           uint32_t n, const kernels *s, uint32_t w)
+/* Pixels of `each` bytes. */
+typedef struct bytes {
+    uint32_t width, height;
+    size_t each;
+    uint8_t *p;
+} bytes;
+
+static size_t row_bytes(const bytes *b)
 {
-    const size_t stride = (size_t)in->width * 3;
-    const uint32_t left = s->first[0];
+    return b->width * b->each;
+}
+
+/* Resizes rows y and on of `in`. */
+static vitcl_status across(const bytes *out, const bytes *in, uint32_t y,
+                           const kernels *s)
+{
+    const size_t each = in->each, lane = ROWS * each;
+    const uint32_t w = out->width, left = s->first[0];
     const uint32_t right = s->first[w - 1] + s->count[w - 1];
     uint8_t *columns = NULL;
     vitcl_status st;
 
-    st = vt_new(&columns, right - left, LANE);
+    st = vt_new(&columns, right - left, lane);
     if (st != VITCL_OK)
         return st;
-    for (uint32_t r = 0; r < n; r += ROWS) {
-        const uint32_t rows = VT_MIN(n - r, (uint32_t)ROWS);
+    for (uint32_t r = 0; r < out->height; r += ROWS) {
+        const uint32_t rows = VT_MIN(out->height - r, (uint32_t)ROWS);
 
         for (uint32_t j = 0; j < rows; j++) {
             const uint8_t *p =
-                in->rgb + (y + r + j) * stride + (size_t)left * 3;
+                in->p + (y + r + j) * row_bytes(in) + left * each;
             uint8_t *q = columns + j;
 
-            for (uint32_t x = 0; x < (right - left) * 3; x++)
-                q[(size_t)x * ROWS] = p[x];
+            for (size_t x = 0; x < (right - left) * each; x++)
+                q[x * ROWS] = p[x];
         }
         for (uint32_t x = 0; x < w; x++) {
-            uint8_t pixel[LANE];
-            uint8_t *q = out + (size_t)r * w * 3 + (size_t)x * 3;
+            uint8_t pixel[EACH * ROWS];
+            uint8_t *q = out->p + r * row_bytes(out) + x * each;
 
-            blend(pixel, columns + (size_t)(s->first[x] - left) * LANE, LANE,
-                  s->k + x * s->step, s->count[x], s->bits, LANE);
-            for (uint32_t j = 0; j < rows; j++, q += (size_t)w * 3) {
-                q[0] = pixel[j];
-                q[1] = pixel[ROWS + j];
-                q[2] = pixel[2 * ROWS + j];
-            }
+            blend(pixel, columns + (s->first[x] - left) * lane, lane,
+                  s->k + x * s->step, s->count[x], s->bits, lane);
+            for (uint32_t j = 0; j < rows; j++, q += row_bytes(out))
+                for (size_t c = 0; c < each; c++)
+                    q[c] = pixel[c * ROWS + j];
         }
     }
     free(columns);
@@ -269,8 +277,8 @@ static vitcl_status across(uint8_t *out, const vt_picture *in, uint32_t y,
 /* The input of outputs `begin` to begin + n. PyTorch's "nearest-exact" computes
  * it as float; compilers make one instruction of its multiplication and
  * subtraction. */
-static void nearest_table(uint32_t *table, const axis *a, uint32_t begin,
-                          uint32_t n)
+static void nearest_table(uint32_t *table, const vt_resize_axis *a,
+                          uint32_t begin, uint32_t n)
 {
     const double step = (double)a->in / a->out;
     const float single = (float)a->in / (float)a->out;
@@ -284,23 +292,25 @@ static void nearest_table(uint32_t *table, const axis *a, uint32_t begin,
     }
 }
 
-static vitcl_status nearest(vt_picture *out, const vt_picture *in,
-                            const axis *across, const axis *down, uint32_t x0,
+static vitcl_status nearest(const bytes *out, const bytes *in,
+                            const vt_resize_axis *across,
+                            const vt_resize_axis *down, uint32_t x0,
                             uint32_t y0)
 {
     vitcl_status st = VITCL_OK;
     uint32_t *columns = NULL, *rows = NULL;
+    const size_t each = in->each;
 
     VT_TRY(VT_NEW(&columns, out->width));
     VT_TRY(VT_NEW(&rows, out->height));
     nearest_table(columns, across, x0, out->width);
     nearest_table(rows, down, y0, out->height);
     for (uint32_t y = 0; y < out->height; y++) {
-        const uint8_t *p = in->rgb + (size_t)rows[y] * in->width * 3;
-        uint8_t *q = out->rgb + (size_t)y * out->width * 3;
+        const uint8_t *p = in->p + rows[y] * row_bytes(in);
+        uint8_t *q = out->p + y * row_bytes(out);
 
         for (uint32_t x = 0; x < out->width; x++)
-            memcpy(q + 3 * (size_t)x, p + 3 * (size_t)columns[x], 3);
+            memcpy(q + x * each, p + columns[x] * each, each);
     }
 done:
     free(columns);
@@ -308,24 +318,35 @@ done:
     return st;
 }
 
-static void copy_rows(vt_picture *out, const vt_picture *in, uint32_t x0,
+static void copy_rows(const bytes *out, const bytes *in, uint32_t x0,
                       uint32_t y0)
 {
     for (uint32_t y = 0; y < out->height; y++)
-        memcpy(out->rgb + (size_t)y * out->width * 3,
-               in->rgb + ((size_t)(y0 + y) * in->width + x0) * 3,
-               (size_t)out->width * 3);
+        memcpy(out->p + y * row_bytes(out),
+               in->p + (y0 + y) * row_bytes(in) + x0 * in->each,
+               row_bytes(out));
 }
 
 /* Computes rows of `out` from lines of `in`, starting at column x. */
-static void down(vt_picture *out, const vt_picture *in, const kernels *s,
+static void down(const bytes *out, const bytes *in, const kernels *s,
                  uint32_t x)
 {
-    const size_t stride = (size_t)in->width * 3, n = (size_t)out->width * 3;
+    const size_t n = row_bytes(out);
 
     for (uint32_t y = 0; y < out->height; y++)
-        blend(out->rgb + y * n, in->rgb + s->first[y] * stride + (size_t)x * 3,
-              stride, s->k + y * s->step, s->count[y], s->bits, n);
+        blend(out->p + y * n,
+              in->p + s->first[y] * row_bytes(in) + x * in->each, row_bytes(in),
+              s->k + y * s->step, s->count[y], s->bits, n);
+}
+
+static vitcl_status bytes_new(bytes *b)
+{
+    vitcl_status st = vt_picture_check(b->width, b->height, "resized");
+
+    if (st == VITCL_OK && !(b->p = malloc(b->height * row_bytes(b))))
+        st = vt_fail(VITCL_ENOMEM, "resized: out of memory for %ux%u pixels",
+                     b->width, b->height);
+    return st;
 }
 
 /* The range of the picture that the kernels read: begin and length. Their
@@ -343,7 +364,7 @@ static uint32_t rebase(kernels *s, uint32_t n, uint32_t *begin)
 /* Horizontal first, unless the height shrinks by more than twice as many pixels
  * as the width. Pillow does so since 13.0, and the order changes bits (older
  * versions, and PyTorch, always go horizontally first). */
-static bool is_across_first(const axis *ax, const axis *ay)
+bool vt_across_first(const vt_resize_axis *ax, const vt_resize_axis *ay)
 {
     const int64_t less_high = (int64_t)ay->in - ay->out;
     const int64_t less_wide = (int64_t)ax->in - ax->out;
@@ -353,16 +374,17 @@ static bool is_across_first(const axis *ax, const axis *ay)
 }
 
 /* A pass that would not change the size is skipped, as in Pillow, PyTorch. */
-static vitcl_status two_passes(vt_picture *out, const vt_picture *in,
-                               const axis *ax, const axis *ay, uint32_t x0,
+static vitcl_status two_passes(const bytes *out, const bytes *in,
+                               const vt_resize_axis *ax,
+                               const vt_resize_axis *ay, uint32_t x0,
                                uint32_t y0)
 {
     const uint32_t w = out->width, h = out->height;
     const bool wide = ax->out != ax->in, high = ay->out != ay->in;
     vitcl_status st = VITCL_OK;
     kernels kx = {0}, ky = {0};
-    vt_picture middle = {0};
-    uint32_t begin, n;
+    bytes middle = {.each = in->each};
+    uint32_t begin;
 
     if (wide)
         VT_TRY(kernels_make(&kx, ax, x0, w));
@@ -371,22 +393,22 @@ static vitcl_status two_passes(vt_picture *out, const vt_picture *in,
     if (!wide) {
         down(out, in, &ky, x0);
     } else if (!high) {
-        VT_TRY(across(out->rgb, in, y0, h, &kx, w));
-    } else if (is_across_first(ax, ay)) {
-        n = rebase(&ky, h, &begin);
-        VT_TRY(vt_picture_new(&middle, w, n, "resized"));
-        VT_TRY(across(middle.rgb, in, begin, n, &kx, w));
+        VT_TRY(across(out, in, y0, &kx));
+    } else if (vt_across_first(ax, ay)) {
+        middle.width = w, middle.height = rebase(&ky, h, &begin);
+        VT_TRY(bytes_new(&middle));
+        VT_TRY(across(&middle, in, begin, &kx));
         down(out, &middle, &ky, 0);
     } else {
-        n = rebase(&kx, w, &begin);
-        VT_TRY(vt_picture_new(&middle, n, h, "resized"));
+        middle.width = rebase(&kx, w, &begin), middle.height = h;
+        VT_TRY(bytes_new(&middle));
         down(&middle, in, &ky, begin);
-        VT_TRY(across(out->rgb, &middle, 0, h, &kx, w));
+        VT_TRY(across(out, &middle, 0, &kx));
     }
 done:
     kernels_free(&kx);
     kernels_free(&ky);
-    vt_picture_free(&middle);
+    free(middle.p);
     return st;
 }
 
@@ -408,13 +430,28 @@ vitcl_status vt_preprocess_check(const vt_preprocess *p, const char *name)
     return VITCL_OK;
 }
 
+vitcl_status vt_resize_bytes(uint8_t *out, const uint8_t *in, size_t each,
+                             const vt_resize_axis *ax, const vt_resize_axis *ay,
+                             uint32_t x, uint32_t y, uint32_t w, uint32_t h)
+{
+    const bytes from = {ax->in, ay->in, each, (uint8_t *)(uintptr_t)in};
+    const bytes to = {w, h, each, out};
+
+    if (ax->out == ax->in && ay->out == ay->in) {
+        copy_rows(&to, &from, x, y);
+        return VITCL_OK;
+    }
+    return (ax->filter == VT_NEAREST ? nearest : two_passes)(&to, &from, ax, ay,
+                                                             x, y);
+}
+
 vitcl_status vt_resize_part(vt_picture *out, const vt_picture *in,
                             vt_pixels pixels, uint32_t width, uint32_t height,
                             vt_filter filter, uint32_t x, uint32_t y,
                             uint32_t w, uint32_t h)
 {
-    const axis ax = {pixels, filter, in->width, width};
-    const axis ay = {pixels, filter, in->height, height};
+    const vt_resize_axis ax = {pixels, filter, in->width, width};
+    const vt_resize_axis ay = {pixels, filter, in->height, height};
     vitcl_status st = VITCL_OK;
     vt_picture p = {0};
 
@@ -424,12 +461,7 @@ vitcl_status vt_resize_part(vt_picture *out, const vt_picture *in,
                        width, height);
     VT_TRY(has_filter(pixels, filter));
     VT_TRY(vt_picture_new(&p, w, h, "resized"));
-    if (width == in->width && height == in->height)
-        copy_rows(&p, in, x, y);
-    else if (filter == VT_NEAREST)
-        VT_TRY(nearest(&p, in, &ax, &ay, x, y));
-    else
-        VT_TRY(two_passes(&p, in, &ax, &ay, x, y));
+    VT_TRY(vt_resize_bytes(p.rgb, in->rgb, 3, &ax, &ay, x, y, w, h));
     *out = p, p = (vt_picture){0};
 done:
     vt_picture_free(&p);

@@ -245,20 +245,25 @@ static vitcl_status decode(vt_decode_reply *reply, const vt_decode_order *order,
                            int file)
 {
     vt_picture in = {0}, out = {0};
+    vt_own own = {.mode = VT_OWN_RGB};
     uint8_t *bytes = NULL;
     vitcl_status st;
 
     VT_TRY(read_file(&bytes, order, file));
-    VT_TRY((!order->whole && order->how.on_white ? vt_image_decode_on_white
-                                                 : vt_image_decode)(
-        &in, bytes, (size_t)order->size, order->name));
+    if (!order->whole && order->how.own_mode)
+        VT_TRY(vt_image_decode_own(&in, &own, bytes, (size_t)order->size,
+                                   order->name));
+    else
+        VT_TRY((!order->whole && order->how.on_white ? vt_image_decode_on_white
+                                                     : vt_image_decode)(
+            &in, bytes, (size_t)order->size, order->name));
     VT_TRY(write_thumb(reply, &in, order));
     if (!order->whole && !order->how.width)
         goto done;
     if (order->whole) {
         out = in, in = (vt_picture){0};
     } else {
-        st = vt_prepare(&out, &in, &order->how);
+        st = vt_prepare_own(&out, &in, &own, &order->how);
         if (st != VITCL_OK) {
             st = vt_fail_in(st, "%s", order->name);
             goto done;
@@ -268,6 +273,7 @@ static vitcl_status decode(vt_decode_reply *reply, const vt_decode_order *order,
     VT_TRY(write_pixels(&out, order->offset, order->name));
 done:
     free(bytes);
+    vt_own_free(&own);
     vt_picture_free(&in);
     vt_picture_free(&out);
     return st;

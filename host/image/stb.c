@@ -86,26 +86,48 @@ static uint64_t psd_bytes(const uint8_t *data, size_t size, uint64_t w,
     return VT_MAX(sum, w * h * planes / 64);
 }
 
-/* A copy of a PSD with only the planes red, green and blue. The fourth is
+/* A copy of a PSD with only planes `first` to first + count. The fourth is
  * alpha: stb_image would remove a white matte with it, which is undefined for
  * colours without one; Pillow, our reference, takes the colours as they are.
  * NULL: out of memory. The caller frees it. */
-static uint8_t *psd_opaque(const uint8_t *data, size_t *size, uint64_t h)
+static uint8_t *psd_planes(const uint8_t *data, size_t *size, size_t w,
+                           size_t h, size_t first, size_t count)
 {
     const size_t planes = (size_t)field(data, *size, 12, 2);
     const size_t at = (size_t)psd_storage(data, *size);
     const bool packed = field(data, *size, at, 2) != 0;
-    const size_t kept = at + 2 + (packed ? 2 * 3 * (size_t)h : 0);
-    const size_t next = kept + (packed ? 2 * (planes - 3) * (size_t)h : 0);
+    const size_t table = packed ? 2 * count * h : 0;
+    size_t next = at + 2, kept = next;
     uint8_t *copy = malloc(*size);
 
     if (!copy)
         return NULL;
     memcpy(copy, data, kept);
+    memcpy(copy + kept, data + kept + 2 * first * h, table);
+    kept += table;
+    next += packed ? 2 * planes * h
+                   : first * w * h * (size_t)field(data, *size, 22, 2) / 8;
+    for (size_t row = 0; packed && row < first * h; row++)
+        next += (size_t)field(data, *size, at + 2 + 2 * row, 2);
     memcpy(copy + kept, data + next, *size - next);
-    copy[12] = 0, copy[13] = 3;
+    copy[12] = 0, copy[13] = (uint8_t)count;
     *size -= next - kept;
     return copy;
+}
+
+/* Some planes of a PSD, as RGB. NULL: the message is stb_image's. */
+static uint8_t *psd_load(const uint8_t *data, size_t size, int w, int h,
+                         size_t first, size_t count)
+{
+    uint8_t *copy = psd_planes(data, &size, (size_t)w, (size_t)h, first, count);
+    int n = 0;
+    uint8_t *rgb =
+        copy ? stbi_load_from_memory(copy, (int)size, &w, &h, &n, 3) : NULL;
+
+    if (!copy)
+        (void)stbi__err("outofmem", "Out of memory");
+    free(copy);
+    return rgb;
 }
 
 /* Sets the size after a check. */
@@ -134,14 +156,15 @@ static vitcl_status failed(const char *what, const char *name)
 }
 
 vitcl_status vt_decode_psd(vt_picture *out, unsigned *orientation,
-                           const uint8_t *data, size_t size, bool on_white,
-                           const char *name)
+                           const uint8_t *data, size_t size,
+                           const vt_decode_as *as, const char *name)
 {
     enum { HEAD = 26, RGB = 3 }; /* bytes; a mode of colours */
-    int w = 0, h = 0, n = 0;
+    const size_t planes = (size_t)field(data, size, 12, 2);
+    int w = 0, h = 0;
     uint64_t need;
     vitcl_status st;
-    uint8_t *opaque = NULL, *rgb;
+    uint8_t *alpha = NULL, *rgb;
 
     *orientation = 1;
     if (size >= HEAD && field(data, size, 24, 2) != RGB)
@@ -154,21 +177,18 @@ vitcl_status vt_decode_psd(vt_picture *out, unsigned *orientation,
     need = psd_bytes(data, size, (uint64_t)w, (uint64_t)h);
     if (need > size)
         return vt_fail(VITCL_ECORRUPT, "%s: the PSD is truncated", name);
-    if (field(data, size, 12, 2) > 3) {
-        if (on_white && field(data, size, 12, 2) == 4)
-            return vt_fail(VITCL_EUNSUPPORTED,
-                           "%s: a PSD with an alpha plane, but the model "
-                           "needs it blended with white; convert it to PNG",
-                           name);
-        opaque = psd_opaque(data, &size, (uint64_t)h);
-        if (!opaque)
-            return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
-        data = opaque;
+    rgb = psd_load(data, size, w, h, 0, VT_MIN(planes, 3));
+    if (rgb && planes == 4 && (as->on_white || as->own)) {
+        st = vt_own_new(as->own, VT_OWN_ALPHA, (uint32_t)w, (uint32_t)h, name);
+        alpha = st == VITCL_OK ? psd_load(data, size, w, h, 3, 1) : NULL;
+        for (size_t i = 0; alpha && i < (size_t)w * (size_t)h; i++)
+            vt_opacity(rgb + 3 * i, as, i, alpha[3 * i]);
+        if (!alpha)
+            free(rgb), rgb = NULL;
     }
-    rgb = stbi_load_from_memory(data, (int)size, &w, &h, &n, 3);
-    free(opaque);
+    free(alpha);
     if (!rgb)
-        return failed("PSD", name);
+        return st == VITCL_OK ? failed("PSD", name) : st;
     *out = (vt_picture){(uint32_t)w, (uint32_t)h, rgb};
     return VITCL_OK;
 }
@@ -242,15 +262,15 @@ static bool is_whole(const uint8_t *data, size_t size, const uint8_t *rgb,
 }
 
 vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *orientation,
-                            const uint8_t *data, size_t size, bool on_white,
-                            const char *name)
+                            const uint8_t *data, size_t size,
+                            const vt_decode_as *as, const char *name)
 {
     const head head = jpeg_head(data, size);
     int w = 0, h = 0, n = 0;
     vitcl_status st;
     uint8_t *rgb;
 
-    (void)on_white; /* JPEG has no alpha */
+    (void)as; /* JPEG has no alpha */
     if (head.no_memory)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
     st = size_of(&w, &h, data, size, "JPEG", name);
@@ -276,7 +296,7 @@ vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *orientation,
 /* ---- PNG ---- */
 
 /* Pillow clips 16-bit grey at 255; stb_image would keep the high bytes. */
-static uint8_t *clipped(const uint8_t *data, size_t size)
+static uint8_t *clipped(const uint8_t *data, size_t size, const vt_own *own)
 {
     int w, h, n;
     stbi_us *grey = stbi_load_16_from_memory(data, (int)size, &w, &h, &n, 1);
@@ -286,35 +306,51 @@ static uint8_t *clipped(const uint8_t *data, size_t size)
     vt_picture_note(VT_NOTE_CLIPPED);
     for (size_t i = 0; rgb && i < pixels; i++)
         memset(rgb + 3 * i, grey[i] > 255 ? 255 : grey[i], 3);
+    for (size_t i = 0; own && i < pixels; i++)
+        ((int32_t *)own->more)[i] = grey[i];
     free(grey);
     return rgb;
 }
 
 vitcl_status vt_decode_png(vt_picture *out, unsigned *orientation,
-                           const uint8_t *data, size_t size, bool on_white,
-                           const char *name)
+                           const uint8_t *data, size_t size,
+                           const vt_decode_as *as, const char *name)
 {
+    enum { PALETTE = 3, ALPHA = 4, BIT = 0x100, WIDE = 0x1000 };
     vt_png_chunks chunks = {.trns_size = 0};
+    const uint64_t kind = field(data, size, 24, 2); /* depth and colours */
+    const bool alpha = kind & ALPHA;
+    const bool four = as->on_white || (as->own && alpha);
     int w = 0, h = 0, n = 0;
     vitcl_status st;
-    uint8_t *rgb;
+    uint8_t *rgb = NULL;
 
     VT_TRY(vt_png_walk(&chunks, data, size, name));
     VT_TRY(size_of(&w, &h, data, size, "PNG", name));
-    if (field(data, size, 24, 2) == 0x1000) /* 16 bits, grey */
-        rgb = clipped(data, size);
+    VT_TRY(vt_own_new(as->own,
+                      (kind & 0xff) == PALETTE || kind == BIT ? VT_OWN_NUMBERS
+                      : alpha                                 ? VT_OWN_ALPHA
+                      : kind == WIDE                          ? VT_OWN_INT16
+                                                              : VT_OWN_RGB,
+                      (uint32_t)w, (uint32_t)h, name));
+    if (as->own && kind == BIT)
+        memset(as->own->palette[1], 255, sizeof as->own->palette - 3);
+    else if (as->own)
+        memcpy(as->own->palette, chunks.palette, sizeof chunks.palette);
+    if (kind == WIDE)
+        rgb = clipped(data, size, as->own);
     else
-        rgb = stbi_load_from_memory(data, (int)size, &w, &h, &n,
-                                    on_white ? 4 : 3);
-    if (!rgb)
-        return failed("PNG", name);
-    for (size_t i = 0; on_white && field(data, size, 24, 2) != 0x1000 &&
-                       i < (size_t)w * (size_t)h;
+        rgb = stbi_load_from_memory(data, (int)size, &w, &h, &n, four ? 4 : 3);
+    if (!rgb) {
+        st = failed("PNG", name);
+        goto done;
+    }
+    for (size_t i = 0; four && kind != WIDE && i < (size_t)w * (size_t)h;
          i++) { /* in place: the write never overtakes the read */
-        const uint8_t alpha = rgb[4 * i + 3];
+        const uint8_t opacity = rgb[4 * i + 3];
 
         memmove(rgb + 3 * i, rgb + 4 * i, 3);
-        vt_lay_on_white(rgb + 3 * i, alpha);
+        vt_opacity(rgb + 3 * i, as, i, opacity);
     }
     *orientation = chunks.orientation;
     *out = (vt_picture){(uint32_t)w, (uint32_t)h, rgb};

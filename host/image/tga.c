@@ -17,7 +17,7 @@ typedef struct tga_state {
     size_t size, at;
     const char *name;
     unsigned kind, bytes; /* 1: palette, 2: colour, 3: grey; of a pixel */
-    bool on_white;
+    const vt_decode_as *as;
     uint8_t palette[256][4];
     vt_picture picture;
 } tga_state;
@@ -62,9 +62,24 @@ static vitcl_status read_palette(tga_state *s)
     return VITCL_OK;
 }
 
-static void put(const tga_state *s, uint8_t *to, const uint8_t *d)
+/* Its mode in Pillow. */
+static vitcl_status find_own(const tga_state *s)
 {
-    uint8_t rgba[4];
+    vt_own *own = s->as->own;
+    const bool opaque = s->bytes == (s->kind == 3 ? 1 : 3);
+
+    for (int i = 0; own && i < 256; i++)
+        memcpy(own->palette[i], s->palette[i], 3);
+    return vt_own_new(own,
+                      s->kind == 1 ? VT_OWN_NUMBERS
+                      : opaque     ? VT_OWN_RGB
+                                   : VT_OWN_ALPHA,
+                      s->picture.width, s->picture.height, s->name);
+}
+
+static void put(const tga_state *s, size_t i, const uint8_t *d)
+{
+    uint8_t rgba[4], *to = s->picture.rgb + 3 * i;
 
     if (s->kind == 1) {
         memcpy(rgba, s->palette[d[0]], 4);
@@ -75,7 +90,9 @@ static void put(const tga_state *s, uint8_t *to, const uint8_t *d)
         read_colour(rgba, d, s->bytes);
     }
     memcpy(to, rgba, 3);
-    if (s->on_white)
+    if (s->as->own && s->as->own->mode == VT_OWN_ALPHA)
+        vt_opacity(to, s->as, i, rgba[3]);
+    else if (s->as->on_white)
         vt_lay_on_white(to, rgba[3]);
 }
 
@@ -101,8 +118,7 @@ static vitcl_status read_pixels(tga_state *s)
             }
             if (s->size - s->at < s->bytes)
                 return truncated(s);
-            put(s, s->picture.rgb + 3 * ((size_t)width * y + x),
-                s->data + s->at);
+            put(s, (size_t)width * y + x, s->data + s->at);
             if (!run || left == 1)
                 s->at += s->bytes;
         }
@@ -111,8 +127,8 @@ static vitcl_status read_pixels(tga_state *s)
 }
 
 vitcl_status vt_decode_tga(vt_picture *out, unsigned *orientation,
-                           const uint8_t *data, size_t size, bool on_white,
-                           const char *name)
+                           const uint8_t *data, size_t size,
+                           const vt_decode_as *as, const char *name)
 {
     tga_state s = {.data = data,
                    .size = size,
@@ -120,7 +136,7 @@ vitcl_status vt_decode_tga(vt_picture *out, unsigned *orientation,
                    .name = name,
                    .kind = data[2] & 7u,
                    .bytes = data[16] / 8u,
-                   .on_white = on_white};
+                   .as = as};
     const uint32_t width = vt_read_number(data + 12, 2, false);
     const uint32_t height = vt_read_number(data + 14, 2, false);
     uint64_t least = (uint64_t)width * height * s.bytes;
@@ -136,6 +152,7 @@ vitcl_status vt_decode_tga(vt_picture *out, unsigned *orientation,
     s.at += data[0];
     VT_TRY(read_palette(&s));
     VT_TRY(vt_picture_new(&s.picture, width, height, name));
+    VT_TRY(find_own(&s));
     VT_TRY(read_pixels(&s));
     *out = s.picture, s.picture = (vt_picture){0};
 done:

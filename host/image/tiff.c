@@ -29,6 +29,7 @@ typedef struct tiff_state {
     bool multiplied;          /* by the opacity */
     uint8_t *pixels, *line;   /* width * height * channels; a row or a tile */
     vt_picture picture;
+    vt_own *own;
 } tiff_state;
 
 /* ---- the file ----------------------------------------------------------- */
@@ -176,7 +177,7 @@ static uint8_t clipped(double v)
 }
 
 /* A grey of more than 8 bits. */
-static uint8_t clip_wide(const tiff_state *s, const uint8_t *row, size_t i)
+static double wide(const tiff_state *s, const uint8_t *row, size_t i)
 {
     int32_t whole;
     uint16_t half;
@@ -184,14 +185,32 @@ static uint8_t clip_wide(const tiff_state *s, const uint8_t *row, size_t i)
 
     if (s->bits == 16) {
         memcpy(&half, row + 2 * i, 2);
-        return clipped(s->format == SAMPLEFORMAT_INT ? (int16_t)half : half);
+        return s->format == SAMPLEFORMAT_INT ? (int16_t)half : half;
     }
     if (s->format == SAMPLEFORMAT_IEEEFP) {
         memcpy(&real, row + 4 * i, 4);
-        return clipped(real);
+        return (double)real;
     }
     memcpy(&whole, row + 4 * i, 4); /* Pillow has no unsigned 32-bit numbers */
-    return clipped(whole);
+    return whole;
+}
+
+static unsigned twelve_bits(const uint8_t *row, size_t i)
+{
+    const uint8_t *p = row + i / 2 * 3;
+
+    return i % 2 ? (p[1] & 15u) << 8 | p[2] : (unsigned)p[0] << 4 | p[1] >> 4;
+}
+
+/* Keeps a grey of more than 8 bits for a resize in its own mode. */
+static void keep(const tiff_state *s, const uint8_t *row, size_t i, size_t at)
+{
+    const double v = s->bits == 12 ? twelve_bits(row, i) : wide(s, row, i);
+
+    if (s->own->mode == VT_OWN_FLOAT)
+        ((float *)s->own->more)[at] = (float)v;
+    else
+        ((int32_t *)s->own->more)[at] = (int32_t)v;
 }
 
 /* Sample i of a row, as a byte. */
@@ -205,11 +224,9 @@ static uint8_t sample(const tiff_state *s, const uint8_t *row, size_t i,
     uint32_t whole;
 
     if (s->bits == 12) {
-        const uint8_t *p = row + i / 2 * 3;
-        const unsigned wide =
-            i % 2 ? (p[1] & 15u) << 8 | p[2] : (unsigned)p[0] << 4 | p[1] >> 4;
+        const unsigned twelve = twelve_bits(row, i);
 
-        return opacity ? (uint8_t)(wide >> 4) : clipped(wide);
+        return opacity ? (uint8_t)(twelve >> 4) : clipped(twelve);
     }
     if ((s->photometric >= PHOTOMETRIC_RGB || opacity) && s->bits == 16) {
         memcpy(&half, row + 2 * i, 2);
@@ -220,7 +237,7 @@ static uint8_t sample(const tiff_state *s, const uint8_t *row, size_t i,
         return (uint8_t)(whole >> 24);
     }
     if (s->bits > 8)
-        return clip_wide(s, row, i);
+        return clipped(wide(s, row, i));
     if (s->bits == 8) {
         v = row[i];
     } else {
@@ -240,8 +257,13 @@ static uint8_t sample(const tiff_state *s, const uint8_t *row, size_t i,
 static void take(tiff_state *s, uint32_t x, uint32_t y, uint32_t n,
                  const uint8_t *row, unsigned plane)
 {
-    uint8_t *to = s->pixels + ((size_t)s->width * y + x) * s->channels;
+    const size_t at = (size_t)s->width * y + x;
+    const bool keeps = s->own && s->own->mode >= VT_OWN_INT16;
+    uint8_t *to = s->pixels + at * s->channels;
 
+    for (size_t i = 0; keeps && plane == 0 && i < n; i++)
+        keep(s, row, s->planar == PLANARCONFIG_SEPARATE ? i : i * s->samples,
+             at + i);
     for (size_t i = 0; i < n; i++, to += s->channels)
         if (s->planar == PLANARCONFIG_SEPARATE)
             to[plane] = sample(s, row, i, plane);
@@ -279,6 +301,28 @@ static vitcl_status read_rows(tiff_state *s, unsigned plane)
         take(s, 0, y, s->width, s->line, plane);
     }
     return VITCL_OK;
+}
+
+/* Its mode in Pillow. */
+static vitcl_status find_own(tiff_state *s)
+{
+    const bool palette = s->photometric == PHOTOMETRIC_PALETTE;
+    const bool grey = s->photometric < PHOTOMETRIC_RGB;
+
+    if (s->own && !palette)
+        memset(s->own->palette[1], 255, sizeof s->own->palette - 3);
+    return vt_own_new(s->own,
+                      palette                                   ? VT_OWN_NUMBERS
+                      : s->alpha                                ? VT_OWN_ALPHA
+                      : s->photometric == PHOTOMETRIC_SEPARATED ? VT_OWN_CMYK
+                      : !grey || (s->bits <= 8 && s->bits != 1) ? VT_OWN_RGB
+                      : s->bits == 1                            ? VT_OWN_NUMBERS
+                      : s->format == SAMPLEFORMAT_IEEEFP        ? VT_OWN_FLOAT
+                      : s->bits == 32 || s->format == SAMPLEFORMAT_INT
+                          ? VT_OWN_INT32
+                      : TIFFIsBigEndian(s->tiff) ? VT_OWN_INT16B
+                                                 : VT_OWN_INT16,
+                      s->width, s->height, s->name);
 }
 
 static vitcl_status read_samples(tiff_state *s)
@@ -330,7 +374,18 @@ static void to_rgb(uint8_t rgb[3], const tiff_state *s, const uint8_t *p,
     }
 }
 
-static vitcl_status colour(tiff_state *s, bool on_white)
+/* Of a pixel of bytes, what its mode has beside RGB. */
+static void keep_bytes(const tiff_state *s, const uint8_t *p, size_t i)
+{
+    const size_t bytes = s->own ? vt_own_bytes(s->own->mode) : 0;
+
+    if (bytes == 1)
+        ((uint8_t *)s->own->more)[i] = p[s->alpha];
+    else if (s->own && s->own->mode == VT_OWN_CMYK)
+        memcpy((uint8_t *)s->own->more + 4 * i, p, 4);
+}
+
+static vitcl_status colour(tiff_state *s, const vt_decode_as *as)
 {
     const size_t n = (size_t)s->width * s->height;
     const uint8_t *p = s->pixels;
@@ -344,6 +399,9 @@ static vitcl_status colour(tiff_state *s, bool on_white)
     st = vt_picture_new(&s->picture, s->width, s->height, s->name);
     if (st != VITCL_OK)
         return st;
+    for (int i = 0; s->own && map[0] && i < 1 << s->bits; i++)
+        for (int k = 0; k < 3; k++)
+            s->own->palette[i][k] = (uint8_t)(map[k][i] >> 8);
     if (s->bits > 8 && s->photometric < PHOTOMETRIC_RGB)
         vt_picture_note(VT_NOTE_CLIPPED);
     rgb = s->picture.rgb;
@@ -353,7 +411,8 @@ static vitcl_status colour(tiff_state *s, bool on_white)
         to_rgb(rgb, s, p, map);
         for (int k = 0; s->multiplied && alpha && alpha != 255 && k < 3; k++)
             rgb[k] = (uint8_t)VT_MIN(255 * rgb[k] / alpha, 255);
-        if (on_white)
+        keep_bytes(s, p, i);
+        if (as->on_white)
             vt_lay_on_white(rgb, alpha);
     }
     return VITCL_OK;
@@ -389,10 +448,10 @@ done:
 }
 
 vitcl_status vt_decode_tiff(vt_picture *out, unsigned *orientation,
-                            const uint8_t *data, size_t size, bool on_white,
-                            const char *name)
+                            const uint8_t *data, size_t size,
+                            const vt_decode_as *as, const char *name)
 {
-    tiff_state s = {.data = data, .size = size, .name = name};
+    tiff_state s = {.data = data, .size = size, .name = name, .own = as->own};
     vitcl_status st = VITCL_OK;
 
     TIFFSetErrorHandler(NULL); /* they would print */
@@ -415,8 +474,9 @@ vitcl_status vt_decode_tiff(vt_picture *out, unsigned *orientation,
         if (s.photometric == PHOTOMETRIC_YCBCR && s.samples == 1)
             s.photometric = PHOTOMETRIC_MINISBLACK;
         VT_TRY(find_channels(&s));
+        VT_TRY(find_own(&s));
         VT_TRY(read_samples(&s));
-        VT_TRY(colour(&s, on_white));
+        VT_TRY(colour(&s, as));
     }
     *out = s.picture, s.picture = (vt_picture){0};
 done:

@@ -41,7 +41,7 @@ static vitcl_status read_opaque(vt_picture *p, const WebPData *file,
 }
 
 static vitcl_status read_frame(vt_picture *p, const WebPData *file,
-                               bool on_white, const char *name)
+                               const vt_decode_as *as, const char *name)
 {
     WebPAnimDecoderOptions options;
     WebPAnimDecoder *decoder = NULL;
@@ -61,8 +61,7 @@ static vitcl_status read_frame(vt_picture *p, const WebPData *file,
     }
     for (size_t i = 0; i < n; i++, to += 3, rgba += 4) {
         memcpy(to, rgba, 3);
-        if (on_white)
-            vt_lay_on_white(to, rgba[3]);
+        vt_opacity(to, as, i, rgba[3]);
     }
 done:
     WebPAnimDecoderDelete(decoder);
@@ -90,11 +89,12 @@ static unsigned find_orientation(const WebPData *file)
 }
 
 vitcl_status vt_decode_webp(vt_picture *out, unsigned *orientation,
-                            const uint8_t *data, size_t size, bool on_white,
-                            const char *name)
+                            const uint8_t *data, size_t size,
+                            const vt_decode_as *as, const char *name)
 {
     const WebPData file = {data, size};
     WebPBitstreamFeatures features;
+    vt_decode_as rgb = {false, NULL};
     vt_picture p = {0};
     VP8StatusCode code;
     vitcl_status st;
@@ -104,8 +104,12 @@ vitcl_status vt_decode_webp(vt_picture *out, unsigned *orientation,
         return not_webp(code, name);
     VT_TRY(vt_picture_new(&p, (uint32_t)features.width,
                           (uint32_t)features.height, name));
-    VT_TRY(features.has_animation || (features.has_alpha && on_white)
-               ? read_frame(&p, &file, on_white, name)
+    if (!features.has_alpha)
+        rgb.on_white = as->on_white, as = &rgb;
+    VT_TRY(vt_own_new(as->own, VT_OWN_ALPHA, p.width, p.height, name));
+    VT_TRY(features.has_animation ||
+                   (features.has_alpha && (as->on_white || as->own))
+               ? read_frame(&p, &file, as, name)
                : read_opaque(&p, &file, name));
     *orientation = find_orientation(&file);
     *out = p, p = (vt_picture){0};

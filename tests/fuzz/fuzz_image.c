@@ -11,8 +11,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     vt_picture in = {0}, out = {0};
+    vt_own own;
     vt_preprocess how;
 
+    vt_preprocess_default(&how, 16, 16);
+    how.fit = VT_FIT_BORDER;
+    if (vt_image_decode_own(&in, &own, data, size, "fuzz") == VITCL_OK) {
+        if ((uint64_t)in.width * in.height < 1000000)
+            (void)vt_prepare_own(&out, &in, &own, &how);
+        vt_picture_free(&in);
+        vt_picture_free(&out);
+        vt_own_free(&own);
+    }
     if (vt_image_decode_on_white(&in, data, size, "fuzz") == VITCL_OK)
         vt_picture_free(&in);
     if (vt_image_decode(&in, data, size, "fuzz") != VITCL_OK)
