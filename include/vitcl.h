@@ -366,7 +366,8 @@ typedef struct {
  * VITCL_DECODE_PIXELS (millions per picture; 179).
  * Both drop opacity, since they do not know the model. Some models (CLIP,
  * SigLIP, DINOv2) put transparent pictures on white instead: a loader does that
- * for its session, and so does the program vitcl. For such models, decode with
+ * for its session, and so does the program vitcl. Folders of open_clip resize a
+ * picture in the mode of its file. For such models, decode with
  * vitcl_loader_new(). */
 VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
 VITCL_STATUS vitcl_image_decode(vitcl_image *out, const void *bytes,

@@ -157,8 +157,10 @@ static const vt_json_row picture_types[] = {
 };
 
 static const vt_json_row pixel_types[] = {
+    {"mode", VT_JSON_TEXT},
     {"resize_mode", VT_JSON_TEXT},
     {"interpolation", VT_JSON_TEXT},
+    {"fill_color", VT_JSON_COUNT},
 };
 
 static vitcl_status check_types(const vt_json *o, const vt_json_row *rows,
@@ -293,6 +295,7 @@ typedef struct picture {
     int height, width, patch_h, patch_w, layers, dim, heads, classes;
     bool mean, norm_last, no_pre_norm;
     const char *trunk, *pool, *mode, *filter;
+    uint64_t fill; /* of the border */
 } picture;
 
 static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
@@ -353,7 +356,8 @@ static void print_numbers(FILE *f, const char *key, const vt_json *p,
 }
 
 /* open_clip's image_transform(): "shortest" cuts the middle, "squash" changes
- * the shape, "longest" pads. */
+ * the shape, "longest" pads. "random" is bicubic, and so is "shortest" with a
+ * size that is not square. */
 static vitcl_status read_pixels(picture *x, const vt_json *p, const char *path)
 {
     vitcl_status st = VITCL_OK;
@@ -365,13 +369,25 @@ static vitcl_status read_pixels(picture *x, const vt_json *p, const char *path)
         x->mode = "shortest";
     if (!x->filter[0])
         x->filter = "bicubic";
-    if (vt_one_of("shortest|squash", x->mode) &&
-        vt_one_of("bicubic|bilinear", x->filter))
-        return VITCL_OK;
-    return vt_fail(VITCL_EUNSUPPORTED,
-                   "%s: preprocess_cfg resizes by \"%.40s\", \"%.40s\", which "
-                   "is not supported",
-                   path, x->mode, x->filter);
+    if (!vt_one_of("shortest|squash|longest", x->mode) ||
+        !vt_one_of("bicubic|bilinear|random", x->filter))
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: preprocess_cfg resizes by \"%.40s\", \"%.40s\", "
+                       "which open_clip does not have",
+                       path, x->mode, x->filter));
+    if (vt_config_text(p, "mode")[0] &&
+        strcmp(vt_config_text(p, "mode"), "RGB") != 0)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: mode of preprocess_cfg is \"%.40s\"; open_clip has "
+                       "only RGB",
+                       path, vt_config_text(p, "mode")));
+    vt_json_uint(&x->fill, vt_json_get(p, "fill_color"));
+    if (x->fill > 255)
+        st = vt_fail(VITCL_ECORRUPT,
+                     "%s: fill_color of preprocess_cfg is not 0 to 255", path);
+    if (strcmp(x->filter, "random") == 0 ||
+        (strcmp(x->mode, "shortest") == 0 && x->height != x->width))
+        x->filter = "bicubic";
 done:
     return st;
 }
@@ -383,7 +399,10 @@ static void print_pixels(FILE *f, const vt_json *p, const picture *x)
             "\"crop_pct\":1.0,\"crop_mode\":\"%s\","
             "\"interpolation\":\"%s\"",
             x->height, x->width,
-            strcmp(x->mode, "squash") == 0 ? "squash" : "center", x->filter);
+            strcmp(x->mode, "squash") == 0    ? "squash"
+            : strcmp(x->mode, "longest") == 0 ? "border"
+                                              : "center",
+            x->filter);
     print_numbers(f, "mean", p, "[0.48145466,0.4578275,0.40821073]");
     print_numbers(f, "std", p, "[0.26862954,0.26130258,0.27577711]");
     fprintf(f, "}}");
@@ -431,8 +450,10 @@ vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
                 x.layers, x.heads, quick ? "quick_gelu" : "gelu",
                 x.mean ? "avg" : "token", x.no_pre_norm ? "false" : "true");
     }
-    fprintf(text.f, "},\"num_classes\":%d,\"open_clip\":true,\"norm_last\":%s,",
-            x.classes, x.norm_last ? "true" : "false");
+    fprintf(text.f,
+            "},\"num_classes\":%d,\"open_clip\":true,\"fill_color\":%d,"
+            "\"norm_last\":%s,",
+            x.classes, (int)x.fill, x.norm_last ? "true" : "false");
     print_pixels(text.f, pixels, &x);
     VT_TRY(vt_text_take(&json, &text));
     VT_TRY(vt_json_parse(out, json, strlen(json), 32, name));

@@ -2,6 +2,7 @@
  * preprocess.c - see preprocess.h.
  *
  *   timm          its config's pretrained_cfg, or the same keys outside of it
+ *   open_clip     as timm, but the resize comes before RGB
  *   Hugging Face  the image processor's file; without one the defaults of
  *                 transformers for the model's type
  *   Google        .npz files: bilinear resize without keeping the aspect ratio,
@@ -56,6 +57,13 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
                                 m->preprocessor != m->processor_file, m->json);
     if (m->pixels_chosen)
         p.pixels = m->pixels;
+    if (vt_json_get(m->json, "open_clip")) {
+        uint64_t fill = 0;
+
+        p.own_mode = p.pixels == VT_PIXELS_PILLOW;
+        vt_json_uint(&fill, vt_json_get(m->json, "fill_color"));
+        memset(p.fill, (int)fill, sizeof p.fill);
+    }
     VT_TRY(vt_preprocess_check(&p, file));
     if (any && m->config.budget && p.fit == VT_FIT_NONE)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
