@@ -2,6 +2,7 @@
 """Every config of open_clip's model_configs, held beside vitcl.
 
     tools/compare_open_clip.py BUILD [--only WORD] [--done FILE] [--keep DIR]
+    tools/compare_open_clip.py BUILD --pictures FILE...
 
 Each model is made with random weights at its native width, picture size and
 settings, two blocks deep and with few words, and saved as a folder of the hub;
@@ -11,7 +12,9 @@ difference in parts of the largest number or the refusal; then the counts for
 docs/models.md. Exit status 1 if one is wrong.
 
 Text towers of Hugging Face need downloads: for these one of open_clip stands in
-the file, and the config says theirs. --done FILE keeps the lines, and skips what
+the file, and the config says theirs. With --pictures, the pixels that both
+prepare of these files are compared instead, in folders of several preprocess_cfg;
+vitcl turns pictures upright, so open_clip gets them upright, too. --done FILE keeps the lines, and skips what
 it has: a run can be continued. --keep leaves the folders.
 
 By hand: needs torch, open_clip 3.3, timm 1.0.31, safetensors; up to 8 GB.
@@ -74,7 +77,7 @@ def cut(config):
     return made, made
 
 
-def make(name, folder):
+def make(name, folder, preprocess=None):
     """Writes the model; -> pixels, the picture's and the texts' vectors, tokens."""
     import open_clip.model as o
     from open_clip.coca_model import CoCa
@@ -96,7 +99,7 @@ def make(name, folder):
     size = made["vision_cfg"].get("image_size", 224)
     pixels = torch.randn(1, 3, *(size if isinstance(size, (list, tuple)) else (size, size)))
     with open(os.path.join(folder, "open_clip_config.json"), "w") as f:
-        json.dump({"model_cfg": written, "preprocess_cfg": {}}, f)
+        json.dump({"model_cfg": written, "preprocess_cfg": preprocess or {}}, f)
     save_file({k: v.contiguous().clone() for k, v in model.state_dict().items()},
               os.path.join(folder, "open_clip_model.safetensors"))
     return pixels, model.encode_image(pixels, normalize=False), model.encode_text(tokens, normalize=False), tokens
@@ -123,6 +126,69 @@ def embed_tokens(build, folder, features):
         if status():
             sys.exit(lib.vitcl_last_error().decode())
     np.save(os.path.join(folder, "vectors.npy"), out)
+
+
+PREPARED = (
+    {},
+    {"resize_mode": "squash", "interpolation": "bilinear"},
+    {"resize_mode": "longest", "interpolation": "bicubic"},
+    {"resize_mode": "longest", "interpolation": "bilinear", "fill_color": 77},
+)
+
+
+def prepare(build, folder, side, files):
+    """In a process of its own: the prepared pictures -> prepared.npz."""
+    lib = ctypes.CDLL(os.path.join(build, "libvitcl.so"))
+    lib.vitcl_last_error.restype = ctypes.c_char_p
+    device, model, session, loader = (ctypes.c_void_p() for _ in range(4))
+    for status in (
+            lambda: lib.vitcl_device_open(ctypes.byref(device), None),
+            lambda: lib.vitcl_model_load(ctypes.byref(model), device, folder.encode()),
+            lambda: lib.vitcl_session_new(ctypes.byref(session), model, None),
+            lambda: lib.vitcl_loader_new(ctypes.byref(loader), session, 1)):
+        if status():
+            sys.exit(lib.vitcl_last_error().decode())
+    out = {}
+    for i, file in enumerate(files):
+        rgb = np.zeros((side, side, 3), np.uint8)
+        failed = lib.vitcl_loader_push(loader, file.encode()) or lib.vitcl_loader_next(
+            rgb.ctypes.data_as(ctypes.c_void_p), loader)
+        out[str(i)] = np.array(lib.vitcl_last_error().decode()) if failed else rgb
+    np.savez(os.path.join(folder, "prepared.npz"), **out)
+
+
+def compare_pictures(build, files):
+    """-> is one wrong?"""
+    from PIL import Image, ImageOps
+    from torchvision.transforms import Normalize
+    import open_clip
+
+    side, counts = 48, collections.Counter()
+    NAMES["small"] = {"embed_dim": 32, "vision_cfg": {"image_size": side, "layers": 1, "width": 64, "patch_size": 16},
+                      "text_cfg": {"width": 64, "heads": 2, "layers": 1, "context_length": 16}}
+    for config in PREPARED:
+        with tempfile.TemporaryDirectory() as folder:
+            make("small", folder, config)
+            steps = open_clip.create_model_and_transforms("local-dir:" + folder)[2].transforms
+            subprocess.run([sys.executable, __file__, build, "--prepare", folder, str(side), *files], check=True)
+            prepared = np.load(os.path.join(folder, "prepared.npz"))
+            for i, file in enumerate(files):
+                got, mode = prepared[str(i)], "-"
+                try:
+                    want = Image.open(file)
+                    mode = want.mode
+                    want = ImageOps.exif_transpose(want)
+                    for step in steps:
+                        want = want if isinstance(step, Normalize) else step(want)
+                    want = (want.numpy().transpose(1, 2, 0) * 255).round().astype(np.uint8)
+                    how = "refused" if got.ndim == 0 else "equal" if (got == want).all() else "wrong"
+                except Exception as e:
+                    how, got = "not read", np.array(type(e).__name__)
+                counts[how] += 1
+                said = str(got) if got.ndim == 0 else "" if how == "equal" else f"{np.abs(got - want.astype(int)).max()} levels"
+                print(json.dumps(config), file, mode, how, said, sep="\t", flush=True)
+    print(", ".join(f"{n} {how}" for how, n in counts.items()))
+    return counts["wrong"] > 0
 
 
 def texts(build, folder, tokens, want):
@@ -182,12 +248,18 @@ def main():
     if "--embed" in sys.argv:
         build, _, folder, features = sys.argv[1:]
         return embed_tokens(build, folder, int(features))
+    if "--prepare" in sys.argv:
+        build, _, folder, side, *files = sys.argv[1:]
+        return prepare(build, folder, int(side), files)
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("build")
     p.add_argument("--only", default="")
     p.add_argument("--done")
     p.add_argument("--keep")
+    p.add_argument("--pictures", nargs="+")
     o = p.parse_args()
+    if o.pictures:
+        sys.exit(compare_pictures(os.path.abspath(o.build), o.pictures))
     import open_clip
     import timm
 
