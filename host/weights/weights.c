@@ -188,11 +188,13 @@ static vitcl_status read_index(vt_tensors *t, const char *path)
     VT_TRY(vt_json_load(&root, path, INDEX_MAX, 8));
     map = vt_json_get(root, "weight_map");
     n = vt_json_count(map);
-    if (!vt_json_is_object(map) || n == 0 || n > VT_TENSORS_MAX) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: \"weight_map\" is missing or invalid",
-                     path);
-        goto done;
-    }
+    if (!vt_json_is_object(map) || n == 0)
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: \"weight_map\" is missing or invalid", path));
+    if (n > VT_TENSORS_MAX)
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: it names %zu tensors, more than the limit of %d",
+                       path, n, VT_TENSORS_MAX));
     VT_TRY(VT_NEW(&entries, n));
     for (const vt_json *m = vt_json_first(map); m; m = vt_json_next(m), i++) {
         entries[i].name = vt_json_key(m);

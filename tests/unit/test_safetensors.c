@@ -5,6 +5,7 @@
 #include "convert/export.h"
 #include "support/paths.h"
 #include "support/pictures.h"
+#include "weights/reader.h"
 #include "weights/weights.h"
 
 #include <criterion/criterion.h>
@@ -380,6 +381,7 @@ Test(safetensors, shards)
     vt_tensor x = made("x", VT_FILE_F32, 2, a, 8);
     vt_tensor y = made("y", VT_FILE_F32, 1, a, 4);
     vt_tensors *t = NULL;
+    FILE *wide;
     static const char *const bad[] = {
         "{\"weight_map\":{\"x\":\"../"
         "s1.safetensors\",\"y\":\"s2.safetensors\"}}",
@@ -417,6 +419,14 @@ Test(safetensors, shards)
         cr_expect_neq(vt_tensors_open(&t, folder), VITCL_OK, "case %zu", i);
         cr_expect_null(t);
     }
+    wide = fopen(in_folder("model.safetensors.index.json"), "w");
+    cr_assert(wide && fputs("{\"weight_map\":{", wide) >= 0);
+    for (int i = 0; i <= VT_TENSORS_MAX; i++)
+        fprintf(wide, "%s\"%d\":\"s1.safetensors\"", i ? "," : "", i);
+    cr_assert(fputs("}}", wide) >= 0 && fclose(wide) == 0);
+    cr_expect_eq(vt_tensors_open(&t, folder), VITCL_ECORRUPT);
+    cr_expect(strstr(vt_message(), "names 100001 tensors, more than the limit"),
+              "%s", vt_message());
     /* A shard whose name a directory listing hides does not belong to the
      * checkpoint, even if such a file exists. */
     cr_assert_eq(rename(in_folder("s1.safetensors"), in_folder(".s1")), 0);
