@@ -120,6 +120,10 @@ static vitcl_status loader_new(vitcl_loader **out, const vitcl_session *session,
 
     if (session && session->how_status != VITCL_OK)
         return vt_fail(session->how_status, "%s", session->how_message);
+    if (vt_ocl_inherited())
+        return vt_fail(VITCL_EDEVICE,
+                       "a loader cannot be made in a process that was forked "
+                       "from one with a device; start a program in the child");
     VT_TRY(VT_NEW(&loader, 1));
     loader->owner = getpid();
     VT_TRY(vt_pool_new_thumbs(&loader->pool, session ? &session->how : NULL,

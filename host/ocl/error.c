@@ -157,6 +157,13 @@ bool vt_ocl_forked(void)
     return !atomic_compare_exchange_strong(&owner, &none, us) && none != us;
 }
 
+bool vt_ocl_inherited(void)
+{
+    const long first = atomic_load(&owner);
+
+    return first && first != (long)getpid();
+}
+
 vitcl_status vt_ocl_ours(void)
 {
     return vt_ocl_forked()

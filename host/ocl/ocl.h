@@ -39,6 +39,8 @@ vitcl_status vt_dev_list(vitcl_device_info *out, uint32_t index);
 vitcl_status vt_dev_open(vt_dev **out, const char *select);
 vt_dev *vt_dev_ref(vt_dev *dev);
 void vt_dev_free(vt_dev *dev); /* drops one reference */
+/* Was this process forked from one that had called OpenCL? */
+bool vt_ocl_inherited(void);
 /* VITCL_EDEVICE if it is lost, or belongs to another process. */
 vitcl_status vt_dev_alive(const vt_dev *dev);
 const vitcl_device_info *vt_dev_info(const vt_dev *dev);

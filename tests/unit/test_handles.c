@@ -63,6 +63,7 @@ static int in_child(things *t)
                                    .output = "/no/such/folder"};
     vitcl_device *device = NULL;
     vitcl_session *session = NULL;
+    vitcl_loader *loader = NULL;
     vitcl_tuner *tuner = NULL;
     vitcl_class top;
     double peak;
@@ -83,6 +84,8 @@ static int in_child(things *t)
     REFUSED(VITCL_EDEVICE, vitcl_device_try(t->device, VITCL_INT8));
     REFUSED(VITCL_EDEVICE, vitcl_tuner_new(&tuner, t->model, NULL));
     REFUSED(VITCL_EDEVICE, vitcl_train(&e, t->device, &o, NULL, NULL));
+    REFUSED(VITCL_EDEVICE, vitcl_loader_new(&loader, t->session, 1));
+    REFUSED(VITCL_EDEVICE, vitcl_loader_new_thumbnails(&loader, NULL, 1, 8));
     REFUSED(VITCL_EINVAL, vitcl_loader_push(t->loader, "x.jpg"));
     REFUSED(VITCL_EINVAL, vitcl_loader_next(rgb, t->loader));
     REFUSED(VITCL_EINVAL, vitcl_rows_add(t->rows, x, 1));
