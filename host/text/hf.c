@@ -348,11 +348,11 @@ vitcl_status vt_read_tokenizer_json(vt_tokenizer *t, const char *folder,
     vt_json *root = NULL;
     vt_stretch vocab = {"", 0}, merges = {"", 0};
     vitcl_status st = VITCL_OK;
-    bool kept;
 
     (void)folder;
-    vt_kept_load(&kept, &rest, t, path);
-    if (!kept) {
+    if (!t->fresh)
+        vt_kept_load(&t->kept, &rest, t, path);
+    if (!t->kept) {
         VT_TRY(vt_file_read(&file, path, FILE_MAX));
         vt_sha256_add(&t->hash, file.data, file.size);
         VT_TRY(vt_stream_cut(&rest, &vocab, &merges, (const char *)file.data,

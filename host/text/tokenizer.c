@@ -320,8 +320,10 @@ static void identify(vt_tokenizer *t)
     vt_sha256_end_hex(h, t->identity);
 }
 
-vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
-                               bool open_clip, bool lower)
+/* *kept: the vocabulary is that of the cache, unless fresh. */
+static vitcl_status open_from(vt_tokenizer **out, bool *kept,
+                              const char *folder, bool open_clip, bool lower,
+                              bool fresh)
 {
     vt_tokenizer *t = NULL;
     vitcl_status st = VITCL_OK;
@@ -330,6 +332,7 @@ vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
     vt_sha256_begin(&t->hash);
     vt_sha256_add(&t->hash, VERSION, sizeof VERSION);
     t->lower = lower;
+    t->fresh = fresh;
     t->class = &vt_class_file;
     VT_TRY(vt_token_settings_read(t, folder, open_clip));
     VT_TRY(read_vocabulary(t, folder));
@@ -341,7 +344,20 @@ vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
     *out = t;
     t = NULL;
 done:
+    *kept = t && t->kept;
     vt_tokenizer_free(t);
+    return st;
+}
+
+vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
+                               bool open_clip, bool lower)
+{
+    bool kept;
+    vitcl_status st = open_from(out, &kept, folder, open_clip, lower, false);
+
+    /* what the cache has may be wrong, too */
+    if (st != VITCL_OK && kept)
+        st = open_from(out, &kept, folder, open_clip, lower, true);
     return st;
 }
 

@@ -72,6 +72,7 @@ struct vt_tokenizer {
     bool cut_left;
     uint32_t context;
     vt_sha256_state hash; /* of the vocabulary's files */
+    bool fresh, kept;     /* do not read the cache; it was read */
     char identity[65];
 };
 

@@ -242,6 +242,7 @@ Test(kept, lies)
         {PIECES + 4, 0},          /**/
         {PIECES + 8, UINT32_MAX}, /* merges */
         {PIECES + 12, 0},         /* their slots */
+        {HEAD, 0x7b7b7b7b},       /* the text is no JSON */
     };
     uint8_t good[4096], bytes[4096];
     size_t n;
