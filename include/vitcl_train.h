@@ -265,7 +265,9 @@ typedef struct {
     /* NULL, or called after each picture that is decoded for that, and later
      * after each micro-batch of held-out pictures; a value other than 0 ends it
      * with VITCL_ESTOPPED. A training run that is stopped this way has been
-     * saved, and scores these pictures again when it is resumed. */
+     * saved, and scores these pictures again when it is resumed. Also called
+     * once before the first step, with 0 of 0: then a value other than 0 ends
+     * the training as one of `report` does. */
     vitcl_progress checking;
     /* NULL, or called with the first batch before its step: the pictures as
      * augmentation made them. */

@@ -271,6 +271,17 @@ done:
     return st;
 }
 
+/* Was it stopped while it was prepared, for instance while kernels were
+ * compiled? */
+static vitcl_status stopped_before(bool *stop, const vt_loop *l)
+{
+    const vt_training *job = l->job;
+
+    *stop = l->ranks->rank == 0 && job->scoring &&
+            job->scoring(job->context, 0, 0) != 0;
+    return vt_ranks_agree(l->ranks, stop);
+}
+
 static vitcl_status go(vitcl_train_event *out, vt_loop *l, long first)
 {
     vitcl_status st = VITCL_OK;
@@ -294,6 +305,8 @@ static vitcl_status go(vitcl_train_event *out, vt_loop *l, long first)
         VT_TRY(end_step(&e, l, &stop));
     }
     *out = e;
+    if (!stop && first < l->steps)
+        VT_TRY(stopped_before(&stop, l));
     for (long step = first; step < l->steps && !stop; step++) {
         VT_TRY(one_step(&e, l, step));
         VT_TRY(end_step(&e, l, &stop));

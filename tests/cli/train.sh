@@ -84,9 +84,12 @@ done
 run 1 train --resume --batch 10 -o whole
 says 'began with batch 20, which cannot become 10: steps are counted in batches'
 
-# ---- Ctrl-C after some steps, then resume: the same bytes. A line of the log is
-# one write() after its step.
+# ---- Ctrl-C before the first step and after some, then resume: the same bytes. A
+# line of the log is one write() after its step.
 INT=2 KILL=9 HUP=1
+signal_at "fsync 1 $INT" 130 train "${given[@]}" -o parts
+err_has 'stopped after step 0 of 16; to resume: vitcl train --resume -o parts'
+rm -r parts
 signal_at "stopped.json 3 $INT" 130 train "${given[@]}" -o parts --log stopped.json
 err_has 'stopped after step 3 of 16; to resume: vitcl train --resume -o parts'
 [ "$(wc -l <stopped.json)" = 3 ] || fail "stopped.json has not 3 lines"

@@ -422,6 +422,7 @@ Test(checkpoint, keeps_what_is_frozen, .init = setup, .fini = teardown)
 typedef struct scoring {
     int calls, end; /* 0: none */
     int reports;
+    bool early; /* ends before the first step */
     vitcl_train_event last;
 } scoring;
 
@@ -430,6 +431,8 @@ static int score(void *context, uint64_t done, uint64_t total)
     scoring *s = context;
 
     if (s->reports == 0) /* checks pictures before the first step */
+        return s->early && total == 0;
+    if (total == 0) /* the first step after a resume */
         return 0;
     cr_expect(done <= total && total == 20);
     return ++s->calls == s->end;
@@ -470,13 +473,17 @@ Test(checkpoint, is_written_when_scoring_stops, .init = setup, .fini = teardown)
                              .settings = vt_test_path(root, "s.json"),
                              .checking = score};
     static const int ends[] = {2, 4 + 2, 0}; /* of epoch 1, of 2, of none */
-    scoring all = {.end = 0}, part = {.end = 0};
+    scoring all = {.end = 0}, part = {.end = 0}, early = {.early = true};
 
     o.micro = 5;
     vt_test_text(root, "s.json", "{\"ema\": 0.9}");
     cr_assert_eq(vitcl_train(&last, device, &o, note_last, &all), VITCL_OK,
                  "%s", vitcl_last_error());
     cr_assert_eq(all.calls, 2 * 20 / 5);
+    o.output = vt_test_path(root, "early");
+    cr_assert_eq(vitcl_train(&last, device, &o, note_last, &early), VITCL_OK,
+                 "%s", vitcl_last_error());
+    cr_expect(last.step == 0 && early.reports == 0);
     o.output = cut;
     for (int turn = 0; turn < 3; turn++) {
         part.end = ends[turn];
