@@ -20,7 +20,7 @@ set(may_plan base ocl gemm product)
 set(may_ops base ocl units gemm product plan)
 set(may_trials base ocl units gemm tune product ops) # of vitcl-try alone
 set(may_models base image weights plan ops)
-set(may_data base walk image models) # classes of a model and of data meet there
+set(may_data base walk text image models) # classes of a model and of data meet there
 set(may_train base image weights plan ops models data convert)
 set(may_mpi train) # modules, built once with each MPI
 set(may_eval base plan models data)

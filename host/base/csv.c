@@ -57,6 +57,12 @@ vt_csv_text vt_csv_begin(char *text, size_t n)
     return (vt_csv_text){text + skip, text + n, 0, 1};
 }
 
+/* Is this the last byte of a line? It ends with LF, CR, or both. */
+static bool ends_line(const char *at, const char *end)
+{
+    return *at == '\n' || (*at == '\r' && (at + 1 == end || at[1] != '\n'));
+}
+
 /* Moves the text between quotes to *to, and t->at behind the last quote. */
 static vitcl_status unquote(char **to, vt_csv_text *t)
 {
@@ -69,7 +75,7 @@ static vitcl_status unquote(char **to, vt_csv_text *t)
         if (*t->at == '"' && (t->at + 1 == t->end || t->at[1] != '"'))
             break;
         t->at += *t->at == '"';
-        t->next += *t->at == '\n';
+        t->next += ends_line(t->at, t->end);
         *(*to)++ = *t->at;
     }
     t->at++;
@@ -78,8 +84,7 @@ static vitcl_status unquote(char **to, vt_csv_text *t)
 
 static bool ends_row(const char *at, const char *end)
 {
-    return at == end || *at == '\n' ||
-           (*at == '\r' && (at + 1 == end || at[1] == '\n'));
+    return at == end || *at == '\n' || *at == '\r';
 }
 
 /* *last: nothing of the row is left. */
@@ -103,8 +108,9 @@ static vitcl_status next_field(char **out, bool *last, vt_csv_text *t)
         return vt_fail(VITCL_ECORRUPT,
                        "line %u: a zero byte; save the table as UTF-8",
                        t->line);
-    t->at += t->at < t->end && *t->at == '\r';
-    t->next += t->at < t->end && *t->at == '\n';
+    if (*last && t->end - t->at > 1 && t->at[0] == '\r' && t->at[1] == '\n')
+        t->at++;
+    t->next += *last && t->at < t->end;
     t->at += t->at < t->end;
     *to = '\0';
 done:

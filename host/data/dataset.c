@@ -20,6 +20,7 @@ void vt_dataset_free(vt_dataset *d)
     for (size_t i = 0; i < d->part_count; i++)
         vt_file_close(&d->parts[i].file);
     free(d->path);
+    free(d->folder);
     free(d->label);
     free(d->name);
     free(d->remark);
@@ -131,7 +132,10 @@ void vt_dataset_leave_out(vt_dataset *d, const uint32_t *index, size_t n)
 
 const char *vt_dataset_name(const vt_dataset *d, uint32_t index)
 {
-    const char *name = d->path ? d->path[index] : NULL;
+    const char *path = vt_dataset_path(d, index);
+    const size_t n = path ? strlen(d->folder) : 0;
 
-    return name ? name + d->root + 1 : NULL;
+    return path && strncmp(path, d->folder, n) == 0 && path[n] == '/'
+               ? path + n + 1
+               : path;
 }

@@ -9,6 +9,8 @@
 #include "data/dataset.h"
 #include "walk/walk.h"
 
+#include <sys/stat.h>
+
 typedef struct vt_dataset_part {
     vt_file file;
     size_t first, records; /* first: its offset in bytes */
@@ -16,8 +18,8 @@ typedef struct vt_dataset_part {
 
 struct vt_dataset {
     char kind[16];
-    char **path; /* of picture files: [count] */
-    size_t root; /* length of the folder that their names begin in */
+    char **path;  /* of picture files: [count] */
+    char *folder; /* in which names begin; one elsewhere is a whole path */
     uint32_t *label;
     size_t count, path_cap, label_cap;
     char **name; /* classes */
@@ -41,6 +43,19 @@ vitcl_status vt_folders_open(vt_dataset *d, const char *path,
 /* Opens this part of a table. */
 vitcl_status vt_table_open(vt_dataset *d, const char *path,
                            const vt_dataset_options *how);
+
+/* The file that a path of a table means. If there is none of that name: one
+ * whose letters are composed or decomposed (NFC, NFD) instead, and, for a path
+ * without a picture's suffix, one with such a suffix. */
+typedef struct vt_table_file {
+    char *path;  /* NULL: there is none */
+    char *other; /* one more with another suffix, or NULL */
+    int error;   /* why the path itself leads nowhere, or 0 */
+    struct stat of;
+} vt_table_file;
+vitcl_status vt_table_find(vt_table_file *out, const char *path);
+void vt_table_forget(vt_table_file *f);
+
 /* Opens this part of a folder with CIFAR's or MNIST's files. *records: whether
  * it is one. */
 vitcl_status vt_records_open(bool *records, vt_dataset *d, const char *path,

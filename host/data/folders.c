@@ -39,7 +39,8 @@ static vitcl_status in_two_classes(const vt_dataset *d, const char *path,
     return vt_fail(VITCL_EINVAL,
                    "%s: the same file as %s, in another class; a picture has "
                    "one class: remove one of the two names",
-                   path, other ? other + d->root + 1 : d->name[first]);
+                   path,
+                   other ? other + strlen(d->folder) + 1 : d->name[first]);
 }
 
 static vitcl_status add_picture(vt_dataset *d, const char *path)
@@ -99,7 +100,7 @@ static vitcl_status read_part(vt_dataset *d, const char *path,
         st = vt_fail(VITCL_EIO, "%s: no folder '%s' in it", path, split);
         goto done;
     }
-    d->root = strlen(root);
+    VT_TRY(vt_strdup(&d->folder, root));
     VT_TRY(vt_walk_new(&w, false, follow));
     VT_TRY(vt_walk_folders(&classes.name, &classes.count, w, root));
     for (size_t i = 0; i < classes.count; i++)
@@ -111,7 +112,7 @@ static vitcl_status read_part(vt_dataset *d, const char *path,
                      "%s: contains neither class folders with pictures nor "
                      "CIFAR or MNIST files%s%s",
                      root, d->remark ? "; " : "",
-                     d->remark ? d->remark + d->root + 2 : "");
+                     d->remark ? d->remark + strlen(root) + 2 : "");
     snprintf(d->kind, sizeof d->kind, "folders");
 done:
     vt_walk_free(w);

@@ -1,8 +1,8 @@
 /*
  * table.c - the pictures that a table (CSV) names, with their labels and parts.
  *
- * The first row names the columns: path, label and, for data with parts, split;
- * others are passed over. Rows of all parts are checked and give the classes;
+ * The first row names the columns: path or file_name, label and, for data with
+ * parts, split; others are passed over. Rows of all parts are checked and give the classes;
  * files are looked at only in the part that is read.
  */
 #include "base/csv.h"
@@ -21,8 +21,7 @@
 #define TABLE_MAX ((size_t)1 << 30)
 enum { COLUMNS = 64, LABEL_MAX = 255 /* as for a folder's name */ };
 
-static const char *const parts[] = {"train", "val", "validation", "test"};
-enum { TRAIN, VAL, VALIDATION, TEST, PARTS, NO_PARTS = PARTS };
+enum { TRAIN, VAL, TEST, PARTS, NO_PARTS = PARTS };
 
 typedef struct row {
     const char *path, *label;
@@ -59,18 +58,22 @@ static vitcl_status wrong(const table *t, uint32_t line, const char *what,
                    line, what, text, why);
 }
 
-/* *at: COLUMNS where it is missing. */
+/* other: a second name of the column, or NULL. *at: COLUMNS where it is missing.
+ */
 static vitcl_status find_column(size_t *at, const table *t, char *const *field,
-                                const char *name, uint32_t line)
+                                const char *name, const char *other,
+                                uint32_t line)
 {
     *at = COLUMNS;
     for (size_t i = 0; i < VT_MIN(t->columns, (size_t)COLUMNS); i++) {
-        if (strcasecmp(field[i], name) != 0)
+        if (strcasecmp(field[i], name) != 0 &&
+            !(other && strcasecmp(field[i], other) == 0))
             continue;
         if (*at != COLUMNS)
             return vt_fail(VITCL_ECORRUPT,
-                           "line %u: two columns '%s'; leave one out", line,
-                           name);
+                           "line %u: two columns '%s'%s%s%s; leave one out",
+                           line, name, other ? " or '" : "", other ? other : "",
+                           other ? "'" : "");
         *at = i;
     }
     return VITCL_OK;
@@ -82,32 +85,45 @@ static vitcl_status read_header(table *t, vt_csv_text *text)
     vitcl_status st;
 
     VT_TRY(vt_csv_row(field, &t->columns, COLUMNS, text));
-    VT_TRY(find_column(&t->path, t, field, "path", text->line));
-    VT_TRY(find_column(&t->label, t, field, "label", text->line));
-    VT_TRY(find_column(&t->split, t, field, "split", text->line));
+    VT_TRY(find_column(&t->path, t, field, "path", "file_name", text->line));
+    VT_TRY(find_column(&t->label, t, field, "label", NULL, text->line));
+    VT_TRY(find_column(&t->split, t, field, "split", NULL, text->line));
     if (t->path == COLUMNS || t->label == COLUMNS)
         st = vt_fail(VITCL_ECORRUPT,
                      "line %u: no column '%s'; the first row must name the "
-                     "columns path, label and, for data with parts, split, "
-                     "with commas between them",
+                     "columns path or file_name, label and, for data with "
+                     "parts, split, with commas between them",
                      VT_MAX(text->line, 1u),
                      t->path == COLUMNS ? "path" : "label");
 done:
     return st == VITCL_OK ? st : vt_fail_in(st, "%s", t->name);
 }
 
+/* PARTS: it is none. */
+static uint32_t part_of(const char *split)
+{
+    static const struct {
+        const char *name;
+        uint32_t part;
+    } all[] = {{"train", TRAIN},
+               {"val", VAL},
+               {"valid", VAL},
+               {"validation", VAL},
+               {"test", TEST}};
+
+    for (size_t i = 0; i < VT_COUNT(all); i++)
+        if (strcasecmp(split, all[i].name) == 0)
+            return all[i].part;
+    return PARTS;
+}
+
 static vitcl_status read_row(row *r, const table *t, char *const *field)
 {
-    uint32_t part = 0;
-
     r->path = field[t->path], r->label = field[t->label];
     r->part = NO_PARTS;
     if (!*r->path)
         return vt_fail(VITCL_ECORRUPT, "%.200s: line %u: no path", t->name,
                        r->line);
-    if (*r->path == '/')
-        return wrong(t, r->line, "absolute path", r->path,
-                     "; give it relative to the folder of the table");
     if (!*r->label)
         return wrong(t, r->line, "no label for", r->path, "");
     if (strlen(r->label) > LABEL_MAX)
@@ -118,13 +134,11 @@ static vitcl_status read_row(row *r, const table *t, char *const *field)
                      " is not UTF-8; save the table as UTF-8");
     if (t->split == COLUMNS)
         return VITCL_OK;
-    while (part < PARTS && strcmp(field[t->split], parts[part]) != 0)
-        part++;
-    if (part == PARTS)
-        return wrong(t, r->line, "split", field[t->split],
-                     " is none of train, val, validation and test");
-    r->part = part == VALIDATION ? VAL : part;
-    return VITCL_OK;
+    r->part = part_of(field[t->split]);
+    return r->part < PARTS
+               ? VITCL_OK
+               : wrong(t, r->line, "split", field[t->split],
+                       " is none of train, val, valid, validation and test");
 }
 
 static vitcl_status read_rows(table *t, vt_csv_text *text)
@@ -196,13 +210,12 @@ static vitcl_status no_part(const table *t, const char *split)
         return vt_fail(VITCL_EINVAL,
                        "%s: has no column split, so that it has no part '%s'",
                        t->name, split);
-    for (size_t i = 0; i < PARTS; i++)
-        if (strcmp(split, parts[i]) == 0)
-            return vt_fail(VITCL_EINVAL, "%s: no row has the split '%s'",
-                           t->name, split);
+    if (part_of(split) < PARTS)
+        return vt_fail(VITCL_EINVAL, "%s: no row has the split '%s'", t->name,
+                       split);
     return vt_fail(VITCL_EINVAL,
-                   "%s: its splits are train, val, validation and test, not "
-                   "'%.80s'",
+                   "%s: its splits are train, val, valid, validation and test, "
+                   "not '%.80s'",
                    t->name, split);
 }
 
@@ -213,9 +226,7 @@ static vitcl_status choose_part(uint32_t *out, const table *t,
 
     *out = NO_PARTS;
     if (how->split) {
-        while (part < PARTS && strcmp(how->split, parts[part]) != 0)
-            part++;
-        part = part == VALIDATION ? VAL : part;
+        part = part_of(how->split);
         if (part == PARTS || t->rows[part] == 0)
             return no_part(t, how->split);
         *out = part;
@@ -234,20 +245,29 @@ static vitcl_status choose_part(uint32_t *out, const table *t,
 
 /* ---- pictures ---- */
 
-static vitcl_status look(struct stat *of, const table *t, const row *r,
+static vitcl_status look(vt_table_file *f, const table *t, const row *r,
                          const char *path)
 {
+    vitcl_status st;
     char why[160];
 
     if (strlen(path) >= PATH_MAX)
         return wrong(t, r->line, "path", r->path, "... is too long");
-    if (stat(path, of) != 0) {
-        snprintf(why, sizeof why, ": %s", strerror(errno));
-        return wrong(t, r->line, "path", r->path, why);
+    VT_TRY(vt_table_find(f, path));
+    if (!f->path) {
+        snprintf(why, sizeof why, ": %s%s", strerror(f->error),
+                 strchr(r->path, '\\') ? "; write / between folders" : "");
+        st = wrong(t, r->line, "path", r->path, why);
+    } else if (f->other) {
+        snprintf(why, sizeof why,
+                 " has no suffix, and there are files with %.20s and %.20s",
+                 strrchr(f->path, '.'), strrchr(f->other, '.'));
+        st = wrong(t, r->line, "path", r->path, why);
+    } else if (!S_ISREG(f->of.st_mode)) {
+        st = wrong(t, r->line, "path", r->path, " is not a file");
     }
-    if (!S_ISREG(of->st_mode))
-        return wrong(t, r->line, "path", r->path, " is not a file");
-    return VITCL_OK;
+done:
+    return st;
 }
 
 /* `first`: the line that has the file already. */
@@ -264,15 +284,17 @@ static vitcl_status add_picture(vt_dataset *d, table *t, const row *r)
 {
     const uint32_t class = class_of(d, r->label);
     vitcl_status st;
-    struct stat of;
+    vt_table_file f = {NULL};
     char *path = NULL;
     uint32_t first;
     bool again;
 
-    VT_TRY(vt_format(&path, "%s/%s", t->folder, r->path));
-    VT_TRY(look(&of, t, r, path));
+    VT_TRY(*r->path == '/' ? vt_strdup(&path, r->path)
+                           : vt_format(&path, "%s/%s", t->folder, r->path));
+    VT_TRY(look(&f, t, r, path));
     /* what is marked is the row */
-    VT_TRY(vt_seen_add(&again, &first, &t->seen, &of, (uint32_t)(r - t->row)));
+    VT_TRY(
+        vt_seen_add(&again, &first, &t->seen, &f.of, (uint32_t)(r - t->row)));
     if (again) {
         if (strcmp(t->row[first].label, r->label) != 0)
             st = in_two_classes(t, r, t->row[first].line);
@@ -281,8 +303,9 @@ static vitcl_status add_picture(vt_dataset *d, table *t, const row *r)
     }
     VT_TRY(vt_grow(&d->path, &d->path_cap, d->count + 1, sizeof *d->path));
     VT_TRY(vt_dataset_add_label(d, class));
-    d->path[d->count - 1] = path, path = NULL;
+    d->path[d->count - 1] = f.path, f.path = NULL;
 done:
+    vt_table_forget(&f);
     free(path);
     return st;
 }
@@ -317,7 +340,7 @@ vitcl_status vt_table_open(vt_dataset *d, const char *path,
     VT_TRY(open_table(&t, path));
     VT_TRY(choose_part(&part, &t, how));
     VT_TRY(add_classes(d, &t));
-    d->root = strlen(t.folder);
+    VT_TRY(vt_strdup(&d->folder, t.folder));
     for (size_t i = 0; i < t.count; i++)
         if (t.row[i].part == part)
             VT_TRY(add_picture(d, &t, &t.row[i]));

@@ -187,6 +187,20 @@ vitcl_status vt_chars_normalise(vt_chars *c, vt_nf form)
     return VITCL_OK;
 }
 
+vitcl_status vt_normal_form(char **out, const char *text, bool composed)
+{
+    vt_chars c = {NULL, 0, 0};
+    vitcl_status st;
+
+    VT_TRY(vt_chars_add(&c, text, strlen(text)));
+    VT_TRY(vt_chars_normalise(&c, composed ? VT_NFC : VT_NFD));
+    VT_TRY(vt_chars_add(&c, "", 1));
+    *out = c.s, c.s = NULL;
+done:
+    free(c.s);
+    return st;
+}
+
 size_t vt_chars_cluster(const char *s, size_t n)
 {
     utf8proc_int32_t state = 0;

@@ -4,6 +4,8 @@
  */
 #include "text/text.h"
 
+#include "base/memory.h"
+
 vitcl_status vt_tokenizer_open(vt_tokenizer **out, const char *folder,
                                bool open_clip, bool lower)
 {
@@ -51,6 +53,12 @@ void vt_tokenizer_identity(char out[65], const vt_tokenizer *t)
 {
     (void)t;
     out[0] = 0;
+}
+
+vitcl_status vt_normal_form(char **out, const char *text, bool composed)
+{
+    (void)composed;
+    return vt_strdup(out, text);
 }
 
 void vt_tokenizer_free(vt_tokenizer *t)

@@ -38,5 +38,8 @@ int32_t vt_tokenizer_end(const vt_tokenizer *t);
 /* SHA-256 of all that decides about ids. */
 void vt_tokenizer_identity(char out[65], const vt_tokenizer *t);
 void vt_tokenizer_free(vt_tokenizer *t);
+/* Where characters can be written in composed or in decomposed form (NFC, NFD):
+ * this one. Without utf8proc, or if it is not UTF-8: the text as it is. */
+vitcl_status vt_normal_form(char **out, const char *text, bool composed);
 
 #endif

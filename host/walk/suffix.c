@@ -3,11 +3,10 @@
  */
 #include "walk/suffix.h"
 
-#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
-bool vt_is_picture_name(const char *name)
+const char *vt_picture_suffix(size_t at)
 {
     /* also formats that are reported as an error instead of skipped */
     static const char *const suffixes[] = {
@@ -16,10 +15,17 @@ bool vt_is_picture_name(const char *name)
         "tif", "heic", "heif", "hif",  "avif", "jp2", "jxl",  "dng",
         "cr2", "cr3",  "crw",  "nef",  "arw",  "raf", "orf",  "rw2",
         "pef", "srw",  "mrw",  "x3f",  NULL};
-    const char *dot = strrchr(name, '.');
 
-    for (int i = 0; dot && dot != name && suffixes[i]; i++)
-        if (strcasecmp(dot + 1, suffixes[i]) == 0)
+    return suffixes[at];
+}
+
+bool vt_is_picture_name(const char *name)
+{
+    const char *dot = strrchr(name, '.'), *suffix;
+
+    for (size_t i = 0; dot && dot != name && (suffix = vt_picture_suffix(i));
+         i++)
+        if (strcasecmp(dot + 1, suffix) == 0)
             return true;
     return false;
 }

@@ -28,6 +28,11 @@ with open("sheets/odd.csv", "w", newline="", encoding="utf-8-sig") as f:
         [["Label", "note", "Path", "Split"]]
         + [[l, "two\nlines", "../photos/" + p, s.replace("val", "validation")]
            for p, l, s in random.sample(rows, len(rows))])
+with open("sheets/mac.csv", "w", newline="") as f: # whole paths without suffix, CR alone
+    csv.writer(f, lineterminator="\r").writerows(
+        [["file_name", "label", "split"]]
+        + [[os.path.abspath("photos/" + p)[:-4], l, s.replace("val", "valid").title()]
+           for p, l, s in rows])
 P
 given=(--config config.json --epochs 2 --batch 6 --lr 0.01 --augment none)
 run 0 train "${given[@]}" --data photos --val photos/val -o folders
@@ -42,10 +47,10 @@ run 0 finetune -m table --data sheets/odd.csv --val sheets/odd.csv --epochs 1 -o
 
 run 0 eval -m table --data photos --classes
 cp out want
-for data in photos/table.csv sheets/odd.csv; do
+for data in photos/table.csv sheets/odd.csv sheets/mac.csv; do
     run 0 eval -m table --data $data --classes
     cmp want out || fail "$data: other scores"
-    for split in val validation; do
+    for split in val validation VALID; do
         run 0 eval -m table --data $data --split $split --json
         out_has '"pictures":9,'
     done
@@ -91,10 +96,10 @@ wrong "${one}train/n01/1.ppm,n01, n02,test\n" \
 wrong "${one}train/n01/x.ppm,n01,test\n" "line 3: path 'train/n01/x.ppm': No such file"
 wrong "${one}train/n01/1.ppm,n01,dev\n" "line 3: split 'dev' is none of train, val"
 wrong "${one}train/n01/1.ppm,,test\n" "line 3: no label for 'train/n01/1.ppm'"
-wrong "$one$PWD/photos/x.ppm,n01,test\n" 'line 3: absolute path '
+wrong "$one$PWD/photos/x.ppm,n01,test\n" "line 3: path '/.*x.ppm': No such"
 wrong "$one" 'no row has the split test or val'
 wrong "$one" "no row has the split 'val'" --split val
-wrong "$one" "its splits are train, val, validation and test, not 'dev'" --split dev
+wrong "$one" "its splits are train, val, valid, validation and test, not 'dev'" --split dev
 wrong 'path,label\ntrain/n01/0.ppm,n01\n' 'has no column split' --split test
 run 1 fewshot -m table --data photos/whole.csv
 says "photos/whole.csv: has no column split, so that it has no part 'train'"

@@ -1,7 +1,9 @@
 /*
  * test_dataset.c - CIFAR, MNIST, class folders and tables, valid and damaged.
  */
+#include "base/csv.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "support/pictures.h"
@@ -235,6 +237,124 @@ Test(dataset, table, .init = setup, .fini = vt_test_tidy)
     table("path,label,split\na.jpg,x,train\n", &row[3].how, "split 'val'");
 }
 
+static void check_rows(const vt_json *rows, vt_csv_text *text, size_t number)
+{
+    const char *want;
+    char *field[4];
+    size_t n;
+
+    for (const vt_json *row = vt_json_first(rows); row;
+         row = vt_json_next(row)) {
+        cr_assert_eq(vt_csv_row(field, &n, VT_COUNT(field), text), VITCL_OK,
+                     "%zu: %s", number, vt_message());
+        cr_assert_eq(n, vt_json_count(row), "%zu", number);
+        for (size_t i = 0; i < n; i++) {
+            cr_assert(vt_json_string(&want, vt_json_at(row, i)));
+            cr_expect_str_eq(field[i], want, "%zu", number);
+        }
+    }
+    cr_assert_eq(vt_csv_row(field, &n, VT_COUNT(field), text), VITCL_OK);
+    cr_expect_eq(n, 0, "%zu", number);
+}
+
+/* What pandas reads: tools/golden_csv.py. */
+Test(dataset, rows_of_pandas)
+{
+    vt_json *root = NULL;
+    const char *text;
+    size_t number = 0;
+
+    cr_assert_eq(vt_json_load(&root, VT_DATA "/csv/tables.json", 1 << 20, 5),
+                 VITCL_OK, "%s", vt_message());
+    for (const vt_json *m = vt_json_first(root); m; m = vt_json_next(m)) {
+        char room[400];
+        vt_csv_text t;
+
+        cr_assert(vt_json_string(&text, vt_json_get(m, "text")));
+        cr_assert(strlen(text) < sizeof room);
+        strcpy(room, text);
+        t = vt_csv_begin(room, strlen(text));
+        check_rows(vt_json_get(m, "rows"), &t, number++);
+    }
+    cr_expect_eq(number, 80);
+    vt_json_free(root);
+}
+
+/* Lines are counted by their ends: LF, CR, or both. */
+Test(dataset, lines_of_a_table)
+{
+    char text[] = "a\r\rb\r\n\"c\r\n\rd\"\re\n";
+    static const uint32_t line[] = {1, 3, 4, 7};
+    vt_csv_text t = vt_csv_begin(text, strlen(text));
+    char *field[1];
+    size_t n;
+
+    for (size_t i = 0; i < VT_COUNT(line); i++) {
+        cr_assert_eq(vt_csv_row(field, &n, 1, &t), VITCL_OK);
+        cr_expect_eq(t.line, line[i], "%zu: %u", i, t.line);
+    }
+}
+
+static const char *const twins[] = {"\xC3\xA9t\xC3\xA9.jpg",
+                                    "e\xCC\x81te\xCC\x81.jpg"};
+
+/* Tables as other programs write them. */
+Test(dataset, table_of_others, .init = setup, .fini = vt_test_tidy)
+{
+    static const vt_dataset_options all = {.split = NULL};
+    static const vt_dataset_options val = {.split = "VALID"};
+    static const vt_dataset_options training = {.training = true};
+    char text[1200], other[600];
+    vt_dataset *d;
+
+    put("a.jpg", "1", 1), put("b.JPEG", "2", 1), put("c", "3", 1);
+    d = table("File_Name,label\ra.jpg,x\rb,y\rc,y\r", &all, NULL);
+    cr_assert_eq(vt_dataset_count(d), 3);
+    cr_expect_str_eq(vt_dataset_name(d, 1), "b.JPEG");
+    cr_expect_str_eq(vt_dataset_name(d, 2), "c");
+    cr_expect_str_eq(vt_dataset_class(d, 1), "y");
+    vt_dataset_free(d);
+    table("path,label,file_name\na.jpg,x,\n", &all,
+          "line 1: two columns 'path' or 'file_name'; leave one out");
+    table("path,label\nsub\\a.jpg,x\n", &all,
+          "No such file or directory; write / between folders");
+    put("b.png", "2", 1);
+    table("path,label\nb,y\n", &all,
+          "line 2: path 'b' has no suffix, and there are files with .JPEG and "
+          ".png");
+    table("path,label\nd,y\n", &all, "line 2: path 'd': No such file");
+
+    d = table("path,label,split\na.jpg,x,Train\nc,y,VALID\n", &training, NULL);
+    cr_expect_eq(vt_dataset_count(d), 1);
+    vt_dataset_free(d);
+    d = table("path,label,split\na.jpg,x,Train\nc,y,Val\n", &val, NULL);
+    cr_expect_str_eq(vt_dataset_name(d, 0), "c");
+    vt_dataset_free(d);
+
+    /* a whole path; one below the table's folder has its name from there */
+    snprintf(other, sizeof other, "%s/sample.jpg", VT_DATA);
+    snprintf(text, sizeof text, "path,label\n%s,x\n%s/a.jpg,y\n", other,
+             folder);
+    d = table(text, &all, NULL);
+    cr_assert_eq(vt_dataset_count(d), 2);
+    cr_expect_str_eq(vt_dataset_name(d, 0), other);
+    cr_expect_str_eq(vt_dataset_path(d, 0), other);
+    cr_expect_str_eq(vt_dataset_name(d, 1), "a.jpg");
+    vt_dataset_free(d);
+
+    for (size_t i = 0; !getenv("VITCL_NO_WORDS") && i < 2; i++) {
+        put(twins[i], "4", 1);
+        snprintf(text, sizeof text, "path,label\n%s,x\n%.*s,y\n", twins[!i],
+                 (int)strcspn(twins[!i], "."), twins[!i]);
+        table(text, &all, "is the file of line 2");
+        snprintf(text, sizeof text, "path,label\n%s,x\n", twins[!i]);
+        d = table(text, &all, NULL);
+        cr_expect_str_eq(vt_dataset_name(d, 0), twins[i]);
+        vt_dataset_free(d);
+        cr_assert_eq(remove(at(twins[i])), 0);
+    }
+}
+
 Test(dataset, table_is_hostile, .init = setup, .fini = vt_test_tidy)
 {
     static const vt_dataset_options all = {.split = NULL};
@@ -248,11 +368,11 @@ Test(dataset, table_is_hostile, .init = setup, .fini = vt_test_tidy)
         {"path,label\na.jpg\n", "line 2: 1 field, fewer"},
         {"path,label\n\n,x\n", "line 3: no path"},
         {"path,label\na.jpg,x\na.jpg,\n", "line 3: no label for 'a.jpg'"},
-        {"path,label\n/a.jpg,x\n", "line 2: absolute path '/a.jpg'"},
+        {"path,label\n/no/a.jpg,x\n", "line 2: path '/no/a.jpg': No such"},
         {"path,label\nnone.jpg,x\n", "line 2: path 'none.jpg': No such"},
         {"path,label\nin,x\n", "line 2: path 'in' is not a file"},
         {"path,label,split\na.jpg,x,\n", "line 2: split '' is none"},
-        {"path,label,split\na.jpg,x,Train\n", "line 2: split 'Train' is"},
+        {"path,label,split\na.jpg,x,dev\n", "line 2: split 'dev' is none"},
         {"path,label\n\"a\n\",x\nb", "line 4: 1 field"},
         {"path,label\na.jpg,\"x\n", "line 2: a field begins with a quote"},
         {"path,label\na.jpg,\"x\"y\n", "line 2: text after the quote"},
