@@ -75,7 +75,8 @@ run 0 embed --update -o once.safetensors b/./13.ppm ./b/0.ppm
 err_has ' 0 of 2 .*; other rows: 5 kept$'
 is once.safetensors b/{10..15}.ppm b/0.ppm
 run 1 embed --update -o once.safetensors b/none.ppm b/none.ppm
-is once.safetensors b/{10..15}.ppm b/0.ppm b/none.ppm
+err_has 'b/none.ppm: No such file or directory$'
+is once.safetensors b/{10..15}.ppm b/0.ppm
 rm b/1?.ppm
 echo no >b/bad.ppm
 run 1 embed --update -o i.safetensors b/bad.ppm
@@ -111,7 +112,7 @@ chmod 0 locked
 if [ ! -r locked ]; then
     run 1 embed --update --prune -o i.safetensors a locked
     err_has 'not all pictures could be listed, so no row is dropped'
-    is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm locked
+    is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm
 fi
 rmdir locked
 # A name with a slip, a disk that is not mounted (missing, or empty), an empty list
@@ -122,7 +123,7 @@ for folder in B a 'b a' empty; do
     for prune in '' --prune; do
         run 1 embed --update $prune -o i.safetensors $folder
         err_has 'not all pictures could be listed, so no row is dropped$'
-        is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm "${folder#b }"
+        is i.safetensors a/{0..7}.ppm a/deep/9.ppm b/{0..2}.ppm
         same i.safetensors before
         cp before i.safetensors
     done

@@ -460,12 +460,8 @@ int updating_keep(updating *u, vt_vectors *to, const char *path)
     if (!path || code != EXIT_OK)
         return code;
     e = &u->entry[u->at++];
-    if (e->row == none(u) || e->stamp.size >= 0 || !has_numbers(u, e->row)) {
-        u->name = name_of(u, e);
-        return EXIT_OK;
-    }
-    u->name = NULL;
-    return write_row(u, to, e);
+    u->name = e->stamp.size >= 0 ? name_of(u, e) : NULL;
+    return u->name ? EXIT_OK : write_row(u, to, e); /* it was not there */
 }
 
 void updating_close(updating *u)
