@@ -11,6 +11,7 @@
 #include "cli/answers/sharding.h"
 #include "cli/answers/sorting.h"
 #include "cli/inspect/explaining.h"
+#include "cli/pictures/piped.h"
 #include "cli/texts/label_set.h"
 #include "scale/partition.h"
 
@@ -31,7 +32,7 @@ static const opt options[] = {
     OPT_MODEL(classify),
     {'k', "top", OPT_COUNT, "N", "classes per picture (default 5)",
      offsetof(classify, k)},
-    {0, "labels", OPT_TEXT, "LIST|FILE",
+    {0, "labels", OPT_TEXT, "LIST|FILE|-",
      "instead of a classifier's: \"cat,dog,a red car\", or a file with one per "
      "line; for a model of pictures and texts, such as CLIP",
      offsetof(classify, labels)},
@@ -346,6 +347,9 @@ static int check(const classify *o, const words *operands)
     if (!o->labels && (o->texts.prompts.count || o->texts.lower))
         return usage("%s belongs to --labels",
                      o->texts.lower ? "--lower-case" : "--prompt");
+    if (o->labels && lines_piped(o->labels) && piped_among(operands))
+        return usage("standard input has the labels, so it cannot be a list of "
+                     "pictures, too");
     if (o->copy_to && o->link_to)
         return usage("--copy-to and --link-to are two ways; choose one");
     if (o->pictures.tar && sorted_into(o))

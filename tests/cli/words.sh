@@ -71,6 +71,22 @@ run 0 classify -m clip --labels ' cat,dog ,,a red car,' p
 cmp out from_file || fail "a list is not as a file"
 out_lines 12
 out_has $'^p/0.png\t1\ta red car\t\t0\\.[0-9]{6}$'
+printf 'cat\r\r  dog \ra red car\r' >mac # what Python's text files read, too
+for file in - /dev/stdin mac pipe; do
+    rm -f pipe && mkfifo pipe
+    [ $file != pipe ] || cat three >pipe &
+    "$VITCL" classify -m clip --labels $file p <three >out 2>err || fail "labels from $file"
+    cmp out from_file || fail "$file is not as a file"
+done
+run 2 classify -m clip --labels - p - <three
+says 'standard input has the labels, so it cannot be a list of pictures, too$'
+printf 'c\033[2Jat\nd\tog\nh\302\205en\n' >steers
+run 0 classify -m clip --labels steers p/0.png
+out_has $'^p/0.png\t[123]\tc\\\\033\\[2Jat\t\t0'
+out_has $'^p/0.png\t[123]\td\\\\tog\t\t0'
+out_has $'^p/0.png\t[123]\th\\\\302\\\\205en\t\t0'
+on_terminal 80 0 classify -m clip --labels steers p/0.png
+out_has 'c\\033\[2Jat'
 run 0 classify -m clip --labels labels --csv -k 1 p
 out_has '^p/3.png,"two boats, one house",0.4'
 out_lines 5
@@ -150,7 +166,7 @@ run 1 classify -m "$VT_DATA/models/timm_clip" --labels cat,dog p
 says '^vitcl classify: --labels: .*timm_clip: no text tower'
 run 1 classify -m "$VT_DATA/models/hf_clip" p
 says 'has no classifier; .vitcl embed. writes its features$'
-for name in none.txt ./none p -; do
+for name in none.txt ./none p; do
     run 1 classify -m clip --labels $name p
     says "--labels: there is no file $name; a list of labels has a comma, such as \"cat,dog\" or \"cat,\"\$"
 done
@@ -223,6 +239,10 @@ out_has $'^a dog on a beach\t1\t0.1[0-9]*\tp/0.png$'
 cp out one
 run 0 search clip.safetensors --text 'A DOG on a beach' -k 1 --lower-case -m clip
 sed 's/A DOG/a dog/' out | cmp - one || fail "another answer in capitals"
+run 0 search clip.safetensors --text --help -k 1
+out_has $'^--help\t1\t'
+run 0 search clip.safetensors --text a --help
+out_has '^usage: vitcl search'
 mkdir away
 mv clip.safetensors away
 (cd away && "$VITCL" search clip.safetensors 'a dog on a beach' -k 1) |
@@ -288,6 +308,8 @@ flat = struct.unpack("<36f", open("t.npy", "rb").read()[-144:])
 near(flat, sum(want, []), "npy")
 assert open("t.paths").read().split("\n")[:-1] == texts
 P
+tr '\n' '\r' <texts | "$VITCL" embed -m clip --text - >out 2>err || fail "CR alone"
+cmp out t.jsonl || fail "CR alone ends no line"
 run 0 embed -m siglip --text texts --normalize
 python3 - <<'P' || fail "vectors are not normalised"
 from near import *

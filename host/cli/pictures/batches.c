@@ -48,11 +48,7 @@ uint64_t batches_total(const words *operands, const picture_options *how)
     const char *error;
     picture_paths *s;
 
-    for (size_t i = 0; i < operands->count; i++)
-        if (strcmp(operands->item[i], "-") == 0 ||
-            piped_is_name(operands->item[i]))
-            return 0;
-    if (how->tar || how->shard)
+    if (how->tar || how->shard || piped_among(operands))
         return 0;
     if (how->quiet || !is_terminal(stderr) || !(s = paths_open(operands, how)))
         return 0;

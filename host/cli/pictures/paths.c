@@ -184,7 +184,7 @@ static void refill(picture_paths *s)
         s->from = 0;
     }
     guard_spent();
-    n = piped_get(s->input + s->to, ROOM - s->to);
+    n = piped_get(STDIN_FILENO, s->input + s->to, ROOM - s->to);
     if (n > 0)
         s->to += (size_t)n;
     else if (n == 0 || errno != EINTR || stopped())

@@ -3,7 +3,6 @@
  */
 #include "piped.h"
 
-#include "cli/setup/setup.h"
 #include "walk/magic.h"
 
 #include <errno.h>
@@ -47,16 +46,25 @@ bool piped_is_name(const char *path)
     return false;
 }
 
-ssize_t piped_get(void *to, size_t room)
+ssize_t piped_get(int fd, void *to, size_t room)
 {
-    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct pollfd input = {.fd = fd, .events = POLLIN};
     ssize_t n;
 
     do {
-        n = read(STDIN_FILENO, to, room);
+        n = read(fd, to, room);
     } while (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) &&
              poll(&input, 1, -1) > 0);
     return n;
+}
+
+bool piped_among(const words *operands)
+{
+    for (size_t i = 0; i < operands->count; i++)
+        if (strcmp(operands->item[i], "-") == 0 ||
+            piped_is_name(operands->item[i]))
+            return true;
+    return false;
 }
 
 const char *piped_read(char **out, size_t *size, const char *head, size_t n)
@@ -81,7 +89,7 @@ const char *piped_read(char **out, size_t *size, const char *head, size_t n)
                 break;
             bytes = more;
         }
-        got = piped_get(bytes + n, room - n);
+        got = piped_get(STDIN_FILENO, bytes + n, room - n);
         if (got == 0) {
             *out = bytes;
             *size = n;

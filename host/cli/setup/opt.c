@@ -259,29 +259,35 @@ static const opt *find_letter(const command *c, char letter)
     return NULL;
 }
 
+/* *value: the one in the same word, or NULL. */
+static const opt *find_option(const char **value, const command *c,
+                              const char *word)
+{
+    size_t n;
+
+    if (word[1] != '-') {
+        *value = word[2] ? word + 2 : NULL;
+        return find_letter(c, word[1]);
+    }
+    n = strcspn(word + 2, "=");
+    *value = word[2 + n] ? word + 3 + n : NULL;
+    return find_long(c, word + 2, n);
+}
+
 /* One option at argv[*i]; moves *i to its last word. */
 static int parse_one(const command *c, void *into, int argc, char **argv,
                      int *i)
 {
     const char *word = argv[*i], *value = NULL;
-    const opt *o;
+    const opt *o = find_option(&value, c, word);
+    char name[64];
 
-    if (word[1] == '-') {
-        size_t n = strcspn(word + 2, "=");
-
-        o = find_long(c, word + 2, n);
-        value = word[2 + n] ? word + 3 + n : NULL;
-        if (!o) {
-            char name[64];
-            snprintf(name, sizeof name, "--%.*s", (int)n, word + 2);
-            return unknown(c, name);
-        }
-    } else {
-        o = find_letter(c, word[1]);
-        value = word[2] ? word + 2 : NULL;
-        if (!o)
-            return unknown(c, word);
+    if (!o && word[1] == '-') {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+        return unknown(c, name);
     }
+    if (!o)
+        return unknown(c, word);
     if (o->kind == OPT_FLAG && value)
         return usage("--%s takes no value", o->name);
     if (o->kind != OPT_FLAG && !value) {
@@ -331,11 +337,18 @@ static int parse(const command *c, void *into, words *operands, int argc,
     return EXIT_OK;
 }
 
-static bool asks_help(int argc, char **argv)
+/* Behind an option that needs a value, --help is this value. */
+static bool asks_help(const command *c, int argc, char **argv)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+    const char *value;
+    const opt *o;
+
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return true;
+        o = argv[i][0] == '-' ? find_option(&value, c, argv[i]) : NULL;
+        i += o && o->kind != OPT_FLAG && !value;
+    }
     return false;
 }
 
@@ -384,7 +397,7 @@ int command_run(const command *c, int argc, char **argv)
     bool enough = into != NULL;
 
     set_command_name(c->name);
-    if (asks_help(argc, argv)) {
+    if (asks_help(c, argc, argv)) {
         command_help(c);
         free(into);
         return EXIT_OK;

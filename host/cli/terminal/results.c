@@ -57,16 +57,26 @@ void put_text(const char *s, size_t most)
     vt_utf8_put(stdout, s, most, is_terminal(stdout));
 }
 
+/* Some programs end a line at such a character, or a terminal that is shown the
+ * file obeys it. */
+static bool is_control(const char *s, size_t n)
+{
+    const uint32_t c = n ? vt_utf8_code(s, n) : ' ';
+
+    return c < ' ' || (c >= 0x7F && c < 0xA0);
+}
+
 void tsv_text(const char *s)
 {
-    while (s && *s) {
-        const size_t n = strcspn(s, "\t\n\\");
+    const bool shown = is_terminal(stdout);
 
-        vt_utf8_put(stdout, s, n, is_terminal(stdout));
-        s += n;
-        if (*s)
+    for (size_t n; s && *s; s += n) {
+        n = vt_utf8_character(s);
+        if (*s == '\t' || *s == '\n' || *s == '\\')
             printf("\\%c", *s == '\t' ? 't' : *s == '\n' ? 'n' : '\\');
-        s += *s != '\0';
+        else
+            vt_utf8_put(stdout, s, n ? n : 1, shown || is_control(s, n));
+        n = n ? n : 1;
     }
 }
 

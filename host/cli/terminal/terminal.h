@@ -38,7 +38,8 @@ void json_string(const char *text);        /* NULL: null; invalid UTF-8 becomes
                                             * U+FFFD */
 void json_text(FILE *f, const char *text); /* the same elsewhere */
 void json_number(double v);                /* not finite: null */
-void tsv_text(const char *s);              /* tab, newline, backslash escaped */
+void tsv_text(const char *s);              /* tab, newline, backslash and other
+                                            * control characters escaped */
 /* Text from a file, at most `most` bytes. Here, in messages and in tsv_text(),
  * control characters are written as \ooo to a terminal. */
 void put_text(const char *s, size_t most);

@@ -21,7 +21,8 @@ static bool is_file(const char *path)
 {
     struct stat st;
 
-    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &st) == 0 && !S_ISDIR(st.st_mode));
 }
 
 static int add_prompts(text_list *out, const char *word)
@@ -41,11 +42,11 @@ static int add_prompts(text_list *out, const char *word)
                      word);
     code = lines_read_tidy(&more, word);
     if (code == EXIT_OK && !more.count)
-        code = fail("%s: there are no prompts in it", word);
+        code = fail("%s: there are no prompts in it", lines_name(word));
     for (size_t i = 0; code == EXIT_OK && i < more.count; i++)
         if (!strstr(more.item[i], "{}"))
-            code = fail("%s: '%.80s' has no {} in place of the label", word,
-                        more.item[i]);
+            code = fail("%s: '%.80s' has no {} in place of the label",
+                        lines_name(word), more.item[i]);
         else if (!lines_add(out, more.item[i], strlen(more.item[i])))
             code = fail("out of memory");
     lines_free(&more);
@@ -61,8 +62,7 @@ static bool names_file(const char *word)
 
     if (strchr(word, ','))
         return false;
-    return ends || strchr(word, '/') || strcmp(word, "-") == 0 ||
-           vt_path_is_folder(word);
+    return ends || strchr(word, '/') || vt_path_is_folder(word);
 }
 
 int label_set_read(label_set *s, const char *labels, const words *prompts)
@@ -82,8 +82,8 @@ int label_set_read(label_set *s, const char *labels, const words *prompts)
     if (code != EXIT_OK || !labels)
         return code;
     if (file && !s->labels.count)
-        return fail("%s: there are no labels in it", labels);
-    return file ? label_set_check(s, labels, "", EXIT_FAILED)
+        return fail("%s: there are no labels in it", lines_name(labels));
+    return file ? label_set_check(s, lines_name(labels), "", EXIT_FAILED)
                 : label_set_check(s, "--labels", "", EXIT_USAGE);
 }
 

@@ -7,8 +7,11 @@
 #include "texts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { LIMIT = 256 << 20, FIRST = 64 }; /* bytes of a file; texts */
 enum { LONGEST = 16 << 20 };            /* bytes of a text, as of the library */
@@ -71,7 +74,18 @@ static void trim(const char **text, size_t *n)
 
 /* ---- files ---- */
 
-static int read_input(vt_file *out)
+bool lines_piped(const char *path)
+{
+    return strcmp(path, "-") == 0 || piped_is_name(path);
+}
+
+const char *lines_name(const char *path)
+{
+    return lines_piped(path) ? "standard input" : path;
+}
+
+/* What is no file of a known size, such as a pipe. */
+static int read_stream(vt_file *out, int fd, const char *name)
 {
     char *text = NULL;
     size_t n = 0, room = 0;
@@ -84,27 +98,46 @@ static int read_input(vt_file *out)
 
             if (!more || room > LIMIT) {
                 free(more ? more : text);
-                return fail(more ? "standard input: has more than 256 MB"
-                                 : "out of memory");
+                return more ? fail("%s: has more than 256 MB", name)
+                            : fail("out of memory");
             }
             text = more;
         }
-        got = piped_get(text + n, room - n);
+        got = piped_get(fd, text + n, room - n);
         n += got > 0 ? (size_t)got : 0;
     } while (got > 0);
     if (got < 0) {
         free(text);
-        return fail("standard input: %s", strerror(errno));
+        return fail("%s: %s", name, strerror(errno));
     }
     *out = (vt_file){(uint8_t *)text, n};
     return EXIT_OK;
 }
 
-/* Of a text file; tidy: without blank lines. */
+static int read_all(vt_file *out, const char *path)
+{
+    struct stat st;
+    int fd, code;
+
+    if (lines_piped(path))
+        return read_stream(out, STDIN_FILENO, lines_name(path));
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return vt_file_read(out, path, LIMIT) == VITCL_OK ? EXIT_OK : failed();
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail("%s: %s", path, strerror(errno));
+    code = read_stream(out, fd, path);
+    close(fd);
+    return code;
+}
+
+/* Of a text file; tidy: without blank lines. A lone CR ends a line, too; in a
+ * text it may also be a character. */
 static int parse(text_list *out, const vt_file *f, const char *name, bool tidy)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* of Windows' UTF-8 */
     const char *at = (const char *)f->data, *end = at + f->size;
+    const bool cr = tidy || !memchr(at, '\n', f->size);
     const char *wrong;
     size_t line = 0;
 
@@ -115,13 +148,17 @@ static int parse(text_list *out, const vt_file *f, const char *name, bool tidy)
     if (f->size >= 3 && memcmp(at, mark, 3) == 0)
         at += 3;
     while (at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at)), *text = at;
-        size_t n = (size_t)((stop ? stop : end) - at);
+        const char *text = at;
+        size_t n = 0;
 
+        while (
+            at + n < end && at[n] != '\n' &&
+            !(at[n] == '\r' && (cr || at + n + 1 == end || at[n + 1] == '\n')))
+            n++;
         at += n + 1;
+        if (at < end && at[-1] == '\r' && *at == '\n')
+            at++;
         line++;
-        if (n && text[n - 1] == '\r')
-            n--;
         if (tidy)
             trim(&text, &n);
         if ((n || !tidy) && !lines_add(out, text, n))
@@ -134,19 +171,14 @@ static int parse(text_list *out, const vt_file *f, const char *name, bool tidy)
 
 static int read_file(text_list *out, const char *path, bool tidy)
 {
-    const bool input = strcmp(path, "-") == 0;
     vt_file f = {0};
     int code;
 
     *out = (text_list){NULL, 0};
-    if (input)
-        code = read_input(&f);
-    else
-        code = vt_file_read(&f, path, LIMIT) == VITCL_OK ? EXIT_OK : failed();
+    code = read_all(&f, path);
     if (code != EXIT_OK)
         return code;
-    code = f.size ? parse(out, &f, input ? "standard input" : path, tidy)
-                  : EXIT_OK;
+    code = f.size ? parse(out, &f, lines_name(path), tidy) : EXIT_OK;
     vt_file_close(&f);
     if (code != EXIT_OK)
         lines_free(out);

@@ -64,8 +64,7 @@ static int put(work *w, const char *text, const char *error, float *numbers)
     if (error) {
         w->bad++;
         progress_clear(&w->bar);
-        note("%s, line %llu: %s",
-             strcmp(w->r->file, "-") == 0 ? "standard input" : w->r->file,
+        note("%s, line %llu: %s", lines_name(w->r->file),
              (unsigned long long)w->done, error);
     } else if (w->r->normalize) {
         embedding_normalize(&w->e, numbers);
@@ -157,7 +156,7 @@ static int prepare(work *w)
     if (code == EXIT_OK)
         code = lines_read(&w->texts, w->r->file);
     if (code == EXIT_OK && !w->texts.count)
-        code = fail("%s: there are no texts in it", w->r->file);
+        code = fail("%s: there are no texts in it", lines_name(w->r->file));
     if (code == EXIT_OK)
         code = open_model(&w->e.on.device, &w->e.on.model, w->r->common);
     if (code == EXIT_OK)

@@ -33,11 +33,16 @@ typedef struct text_list { /* NULL-ended */
     char **item;
     size_t count;
 } text_list;
-/* The lines of a file, or of standard input if path is "-". Prints why not. */
+/* The lines of a file or a pipe, or of standard input if path is "-". Prints why
+ * not. */
 int lines_read(text_list *out, const char *path);
 /* The same without blank lines and the white space around each line, and
  * without lines that a text tower would refuse. */
 int lines_read_tidy(text_list *out, const char *path);
+/* Of such a file, for messages: its path, or "standard input". */
+const char *lines_name(const char *path);
+/* Is it standard input? */
+bool lines_piped(const char *path);
 /* The texts between commas, likewise. */
 int lines_split(text_list *out, const char *list);
 /* Appends a copy; false: out of memory. */
