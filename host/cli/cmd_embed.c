@@ -437,7 +437,8 @@ const command cmd_embed = {
     "One row for each picture, in input order; the row of a picture that "
     "cannot be read is NaN (in JSON lines it has an `error`, in CSV it is "
     "empty), and the exit status is 1. class is the class token, tokens are "
-    "all tokens, and patches those of the grid, after the final norm. A "
+    "all tokens, and patches those of the grid, after the final norm; of "
+    "Hugging Face's CLIP before the post norm, as in last_hidden_state. A "
     ".safetensors file is an index for search and dupes; the paths of a .npy "
     "file are in a file beside it that ends in .paths. With --text a row is a "
     "line of a file.",
