@@ -2,8 +2,8 @@
  * table.c - the pictures that a table (CSV) names, with their labels and parts.
  *
  * The first row names the columns: path or file_name, label and, for data with
- * parts, split; others are passed over. Rows of all parts are checked and give the classes;
- * files are looked at only in the part that is read.
+ * parts, split; others are passed over. Rows of all parts are checked and give
+ * the classes; files are looked at only in the part that is read.
  */
 #include "base/csv.h"
 #include "base/memory.h"
@@ -58,8 +58,8 @@ static vitcl_status wrong(const table *t, uint32_t line, const char *what,
                    line, what, text, why);
 }
 
-/* other: a second name of the column, or NULL. *at: COLUMNS where it is missing.
- */
+/* other: a second name of the column, or NULL. *at: COLUMNS where it is
+ * missing. */
 static vitcl_status find_column(size_t *at, const table *t, char *const *field,
                                 const char *name, const char *other,
                                 uint32_t line)

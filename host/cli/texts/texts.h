@@ -33,8 +33,8 @@ typedef struct text_list { /* NULL-ended */
     char **item;
     size_t count;
 } text_list;
-/* The lines of a file or a pipe, or of standard input if path is "-". Prints why
- * not. */
+/* The lines of a file or a pipe, or of standard input if path is "-". Prints
+ * why not. */
 int lines_read(text_list *out, const char *path);
 /* The same without blank lines and the white space around each line, and
  * without lines that a text tower would refuse. */
