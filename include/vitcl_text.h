@@ -65,7 +65,8 @@ VITCL_STATUS vitcl_text_tokens(int32_t *ids, uint32_t *count,
  * returns them; their length is not 1. */
 VITCL_STATUS vitcl_text_embed(float *out, vitcl_text *text,
                               const char *const *utf8, uint32_t n);
-/* The same for texts that are tokens already: ids[n * context]. */
+/* The same for texts that are tokens already: ids[n * context]. None is hidden,
+ * also where the model's tokenizer hides the padding of texts. */
 VITCL_STATUS vitcl_text_embed_tokens(float *out, vitcl_text *text,
                                      const int32_t *ids, uint32_t n);
 /* Computes a vector of length 1 for each of n labels: the direction of the mean

@@ -2,13 +2,15 @@
 """fuzz_tokenizers.py - folders of tokenizers with random keys and values.
 
     tools/fuzz_tokenizers.py build/tests/tokens WORK [COUNT [SEED]]
+    VECTORS=8 tools/fuzz_tokenizers.py build/tests/tokens WORK [COUNT [SEED]]
     tools/fuzz_tokenizers.py --cases tests/data/text/settings.json
 
 By hand, with transformers. Makes COUNT folders (2000), one after the other in
 WORK: a small tokenizer of each class that text towers have, with a few changes
 in tokenizer_config.json, special_tokens_map.json, added_tokens.json,
 tokenizer.json and config.json. AutoTokenizer and vitcl read each; the ids and
-the attention masks of a few lines must be the same. Prints how many are, which
+the attention masks of a few lines must be the same. VECTORS=N: of every Nth, also
+the vectors that a random text tower of the folder's type computes. Prints how many are, which
 are wrong, and for those that only AutoTokenizer reads, by which changes and
 which of vitcl's messages. --cases makes the cases of the unit test: one for each
 change, and what AutoTokenizer gives.
@@ -408,6 +410,59 @@ def theirs(folder, texts=TEXTS):
         return None, f"{type(e).__name__}: {str(e)[:100]}"
 
 
+TOWERS = {}
+TEXT_CONFIG = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64, "vocab_size": 1300,
+               "max_position_embeddings": CONTEXT, "bos_token_id": 0, "eos_token_id": 1, "projection_size": 32}
+
+
+def tower(kind):
+    """A model of this type with random weights, or None: no text tower."""
+    import torch
+    import transformers as tf
+    vision = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64, "image_size": 16, "patch_size": 8}
+    classes = {"clip": (tf.CLIPConfig, tf.CLIPModel), "metaclip_2": (tf.MetaClip2Config, tf.MetaClip2Model), "siglip": (tf.SiglipConfig, tf.SiglipModel),
+               "siglip2": (tf.Siglip2Config, tf.Siglip2Model)}
+    if kind not in classes:
+        return None
+    if kind not in TOWERS:
+        config, model = classes[kind]
+        more = {} if kind.startswith("siglip") else {"projection_dim": 32}
+        torch.manual_seed(5)
+        TOWERS[kind] = model(config(text_config=TEXT_CONFIG, vision_config=vision, **more)).eval()
+        with torch.no_grad():
+            for w in TOWERS[kind].parameters():
+                w.copy_(torch.randn(w.shape) * (0.3 if w.ndim > 1 else 0.5))
+    return TOWERS[kind]
+
+
+def vectors_differ(program, folder):
+    """The largest difference of a vector's number; None: one side has none."""
+    import numpy
+    import torch
+    from transformers import AutoTokenizer
+    config = json.loads((folder / "config.json").read_text())
+    model = tower(config.get("model_type"))
+    if model is None:
+        return None
+    model.save_pretrained(folder)
+    (folder / "config.json").write_text(json.dumps(json.loads((folder / "config.json").read_text()) | {
+        k: v for k, v in config.items() if k == "tokenizer_class"}))
+    t = AutoTokenizer.from_pretrained(folder)
+    texts = [text for text in TEXTS if text and "\t" not in text]
+    try:
+        with torch.no_grad():
+            given = t(texts, padding="max_length", truncation=True, max_length=min(CONTEXT, t.model_max_length), return_tensors="pt")
+            want = model.get_text_features(**given).pooler_output.numpy()
+    except (IndexError, TypeError, ValueError):
+        return None
+    vitcl = pathlib.Path(program).parent.parent / "vitcl"
+    run = subprocess.run([vitcl, "embed", "-m", folder, "--text", "-", "-o", folder / "out.npy"], input="\n".join(texts).encode() + b"\n",
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if run.returncode or not numpy.isfinite(want).all():
+        return run.stderr.decode().strip()[-100:] if run.returncode else None
+    return float(abs(numpy.load(folder / "out.npy") - want).max())
+
+
 def ours(program, folder):
     run = subprocess.run([program, str(folder), str(CONTEXT), "mask"], input="\n".join(TEXTS).encode() + b"\n",
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -518,6 +573,7 @@ def main():
     same = both = readable = refused = lenient = 0
     why, keys = Counter(), Counter()
     wrong_ones = []
+    vectors, worst, every = Counter(), 0.0, int(os.environ.get("VECTORS", 0))
     for i in range(count):
         rng = random.Random(seed * 1000003 + i)
         base = rng.choice(list(BASES))
@@ -540,6 +596,13 @@ def main():
             continue
         if o == t:
             same += 1
+            if every and i % every == 0:
+                off = vectors_differ(program, folder)
+                number = isinstance(off, float)
+                worst = max(worst, off) if number else worst
+                vectors["same" if number and off < 1e-4 else "wrong" if number else "none" if off is None else "refused"] += 1
+                if not number and off or number and off >= 1e-4:
+                    print(f"VECTOR {i} {base} {note} {changes}: {off}", flush=True)
             continue
         wrong_ones.append((i, base, note, changes))
         at = next(k for k in range(len(TEXTS)) if o[k] != t[k])
@@ -548,11 +611,13 @@ def main():
             shutil.copytree(folder, work / f"wrong{i}", dirs_exist_ok=True)
     print(f"{count} folders: AutoTokenizer reads {readable}; {same} the same, {len(wrong_ones)} wrong, {refused} refused "
           f"({100 * (same + len(wrong_ones)) / max(readable, 1):.1f} % answered); {lenient} of the others are read")
+    if every:
+        print(f"vectors: {dict(vectors)}, the largest difference of the same is at most {worst:.1e}")
     for name, c in (("messages", why), ("changes", keys)):
         print(f"refused, by {name}:")
         for k, n in c.most_common(30):
             print(f"  {n:4} {k}")
-    return bool(wrong_ones)
+    return bool(wrong_ones or vectors["wrong"])
 
 
 if __name__ == "__main__":

@@ -59,8 +59,8 @@ def folder(name):
     return d
 
 
-def expect(name, ids, x, text, image, logits):
-    e = {"ids": ids.int(), "text_embeds": text}
+def expect(name, ids, x, text, image, logits, **more):
+    e = {"ids": ids.int(), "text_embeds": text} | more
     if image is not None:
         e |= {"pixel_values": x, "image_embeds": image, "logits_per_image": logits}
     save_file({k: v.contiguous().clone() for k, v in e.items()}, os.path.join(folder(name), "expected.safetensors"))
@@ -244,11 +244,12 @@ def siglip2(name, i):
     m = refill(tf.SiglipModel(tf.SiglipConfig(text_config=dict(**both, vocab_size=len(t), max_position_embeddings=T, projection_size=D, bos_token_id=2, eos_token_id=1),
                                               vision_config=dict(**both, image_size=S, patch_size=P))), i)
     lines = TEXTS + [x.lower() for x in TEXTS]
-    ids = t(lines, padding="max_length", truncation=True, max_length=T, return_tensors="pt")["input_ids"]
+    given = t(lines, padding="max_length", truncation=True, max_length=T, return_tensors="pt")
     m.save_pretrained(d)
     halve(os.path.join(d, "model.safetensors"))
-    v = m.get_text_features(input_ids=ids)
-    expect(name, ids, None, getattr(v, "pooler_output", v), None, None)
+    ids = given["input_ids"]
+    text, masked = (m.get_text_features(**x).pooler_output for x in ({"input_ids": ids}, given))
+    expect(name, ids, None, text, None, None, masked_embeds=masked)  # as there is no model_input_names
 
 
 names = ["hf_clip", "hf_clip_end", "hf_clip_bare", "hf_siglip", *list(OPEN_CLIP)[:5], "hf_words", "hf_clip_long", *list(OPEN_CLIP)[5:], "hf_siglip2", "hf_metaclip_2"]

@@ -91,7 +91,7 @@ def siglip_tokenizer(folder):
     os.replace("spiece.tmp.model", os.path.join(folder, "spiece.model"))
     os.remove("spiece.tmp.vocab")
     os.remove("lines.tmp")
-    t = tf.SiglipTokenizer(os.path.join(folder, "spiece.model"), model_max_length=T)
+    t = tf.SiglipTokenizer(os.path.join(folder, "spiece.model"), model_max_length=T, model_input_names=["input_ids"])
     t.save_pretrained(folder)
     return t, 80
 

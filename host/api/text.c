@@ -56,7 +56,12 @@ static vitcl_status write_plan(vt_text_plan *x, const vitcl_text *t)
     x->rows = vt_input(p, "embed", VT_F32, 3,
                        (int[]){batch, x->tokens, (int)t->width});
     x->end = vt_input(p, "end", VT_I32, 1, &batch);
-    vt_tower_build(p, t->model, x->rows, x->end, &out);
+    x->hidden =
+        !t->hides
+            ? VT_NONE
+            : vt_input(p, "hidden", VT_F32, 4,
+                       (int[]){batch, (int)t->heads, x->tokens, x->tokens});
+    vt_tower_build(p, t->model, x->rows, x->end, x->hidden, &out);
     x->features = out.features;
     VT_TRY(vt_plan_place(p));
     VT_TRY(too_large(t, p));
@@ -135,6 +140,28 @@ static void open_tokenizer(vitcl_text *t, const char *path, bool lower)
                  vt_message());
 }
 
+/* What the tokenizer decides: how long texts are, and whether the padding is
+ * hidden. Behind the end of CLIP's texts a mask hides it anyway. */
+static vitcl_status follow_tokenizer(vitcl_text *t)
+{
+    const vt_config *c = vt_model_config(t->model);
+    vitcl_status st = VITCL_OK;
+    uint32_t most;
+
+    if (!t->tokenizer)
+        return VITCL_OK;
+    most = vt_tokenizer_context(t->tokenizer);
+    if (most && (int)most < c->context)
+        vt_tower_shorten(t->model, (int)most);
+    t->context = (size_t)c->context;
+    t->padded = !vt_tokenizer_sees(t->tokenizer, 0, 0, 1);
+    t->hides =
+        t->padded && (!c->causal || !vt_tokenizer_sees(t->tokenizer, 0, 1, 2));
+    VT_TRY(VT_NEW(&t->hidden, t->context));
+done:
+    return st;
+}
+
 vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
                             const char *path, const vitcl_text_options *options)
 {
@@ -142,7 +169,7 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
     vitcl_status st = VITCL_OK;
     vitcl_text *t = NULL;
     vitcl_text_options o;
-    size_t tokens = 0, numbers = 0;
+    size_t tokens = 0, numbers = 0, masks = 0;
 
     VT_GIVEN(out);
     VT_GIVEN(device);
@@ -159,11 +186,14 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
     VT_TRY(vt_tower_open(&t->model, path));
     t->context = (size_t)vt_model_config(t->model)->context;
     t->width = (size_t)vt_model_config(t->model)->width;
+    t->heads = (size_t)vt_model_config(t->model)->heads;
+    open_tokenizer(t, path, o.lower_case != 0);
+    VT_TRY(follow_tokenizer(t));
     VT_TRY(vt_store_new(&t->store, t->dev, vt_model_read_param, t->model));
     if (!vt_mul(&tokens, t->batch, t->context) ||
-        !vt_mul(&numbers, tokens, t->width))
+        !vt_mul(&numbers, tokens, t->width) ||
+        !vt_mul(&masks, tokens, t->heads * t->context))
         VT_TRY(vt_fail(VITCL_ENOMEM, "a batch of %u is too large", t->batch));
-    open_tokenizer(t, path, o.lower_case != 0);
     if (o.gemm)
         VT_TRY(vt_strdup(&t->gemm, o.gemm));
     t->any_batch = o.any_batch != 0;
@@ -173,7 +203,10 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
     VT_TRY(make_plans(t));
     VT_TRY(VT_NEW(&t->row, numbers));
     VT_TRY(VT_NEW(&t->ids, tokens));
+    if (t->hides)
+        VT_TRY(VT_NEW(&t->mask, masks));
     VT_TRY(VT_NEW(&t->ends, t->batch));
+    VT_TRY(VT_NEW(&t->counts, t->batch));
     vt_log("text %s: %s, %.1f M parameters, %zu tokens, ready in %.0f ms", path,
            vt_model_config(t->model)->family,
            (double)vt_model_parameters(t->model) / 1e6, t->context,
@@ -197,7 +230,10 @@ void vitcl_text_free(vitcl_text *text)
     free(text->gemm);
     free(text->row);
     free(text->ids);
+    free(text->mask);
+    free(text->hidden);
     free(text->ends);
+    free(text->counts);
     free(text);
 }
 
@@ -243,8 +279,44 @@ done:
 
 /* ---- running ---- */
 
-vitcl_status vt_text_run(float *out, vitcl_text *t, const int32_t *ids,
+/* Which of a text's tokens are hidden. What hidden tokens of CLIP compute is
+ * read nowhere. */
+static vitcl_status find_hidden(vitcl_text *t, uint32_t count, int end)
+{
+    for (size_t i = 0; i < t->context; i++)
+        t->hidden[i] = !vt_tokenizer_sees(t->tokenizer, (uint32_t)i, count,
+                                          (uint32_t)t->context);
+    return count && (!vt_model_config(t->model)->causal || !t->hidden[end])
+               ? VITCL_OK
+               : vt_fail(VITCL_EUNSUPPORTED,
+                         "a text's vector would be that of padding, which the "
+                         "tokenizer hides (padding_side, model_input_names)");
+}
+
+/* counts: NULL: nothing is hidden. */
+static vitcl_status hide(vt_text_plan *x, vitcl_text *t, const uint32_t *counts,
                          uint32_t n)
+{
+    const size_t each = t->heads * (size_t)x->tokens * (size_t)x->tokens;
+    vitcl_status st = VITCL_OK;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (counts)
+            VT_TRY(find_hidden(t, counts[i], t->ends[i]));
+        else
+            memset(t->hidden, 0, t->context * sizeof *t->hidden);
+        if (t->hides)
+            vt_tower_mask(t->mask + i * each, t->model, x->tokens, t->hidden);
+    }
+    if (t->hides)
+        st = vt_plan_write(x->plan, x->hidden, t->mask,
+                           n * each * sizeof(float));
+done:
+    return st;
+}
+
+vitcl_status vt_text_run(float *out, vitcl_text *t, const int32_t *ids,
+                         const uint32_t *counts, uint32_t n)
 {
     vitcl_status st = VITCL_OK;
     vt_text_plan *x;
@@ -265,6 +337,8 @@ vitcl_status vt_text_run(float *out, vitcl_text *t, const int32_t *ids,
     VT_TRY(vt_plan_write(x->plan, x->rows, t->row,
                          n * tokens * t->width * sizeof *t->row));
     VT_TRY(vt_plan_write(x->plan, x->end, t->ends, n * sizeof *t->ends));
+    if (t->padded)
+        VT_TRY(hide(x, t, counts, n));
     VT_TRY(vt_plan_run(x->plan, 0));
     VT_TRY(vt_plan_read(x->plan, x->features, out, n * t->features));
     if (!vt_all_finite(out, n * t->features))
@@ -286,7 +360,7 @@ static vitcl_status embed_tokens(float *out, vitcl_text *t, const int32_t *ids,
 
     VT_TRY(vt_new(&made, n, each * sizeof *made));
     for (size_t i = 0; i < n; i += t->batch)
-        VT_TRY(vt_text_run(made + i * each, t, ids + i * t->context,
+        VT_TRY(vt_text_run(made + i * each, t, ids + i * t->context, NULL,
                            (uint32_t)VT_MIN(t->batch, n - i)));
     memcpy(out, made, n * each * sizeof *out);
 done:

@@ -42,11 +42,10 @@ static vitcl_status run_texts(float *out, vitcl_text *t,
                               const char *const *utf8, uint32_t n)
 {
     vitcl_status st = VITCL_OK;
-    uint32_t count;
 
     for (uint32_t i = 0; i < n; i++)
-        VT_TRY(encode(t->ids + i * t->context, &count, t, utf8[i]));
-    VT_TRY(vt_text_run(out, t, t->ids, n));
+        VT_TRY(encode(t->ids + i * t->context, &t->counts[i], t, utf8[i]));
+    VT_TRY(vt_text_run(out, t, t->ids, t->counts, n));
 done:
     return st;
 }

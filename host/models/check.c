@@ -303,7 +303,7 @@ static vitcl_status sketch(vt_plan **out, const vt_model *m, int height,
         vt_tower_build(p, m,
                        vt_input(p, "embed", VT_F32, 3,
                                 (int[]){1, m->config.context, m->config.width}),
-                       vt_input(p, "end", VT_I32, 1, (int[]){1}), &o);
+                       vt_input(p, "end", VT_I32, 1, (int[]){1}), VT_NONE, &o);
     else
         vt_model_build(
             p, m,

@@ -247,9 +247,15 @@ void vt_model_build(vt_plan *p, const vt_model *m, vt_val pixels,
  * pictures and labels are not for it. */
 vitcl_status vt_tower_open(vt_model **out, const char *path);
 /* Appends all steps after the rows of the tokens, x[B,T,D]; end: i32 [B], as
- * vt_tower_end() says. features: [B,F]. Values have the names of pictures'. */
+ * vt_tower_end() says; hidden[B,H,T,T]: of vt_tower_mask(), or VT_NONE.
+ * features: [B,F]. Values have the names of pictures'. */
 void vt_tower_build(vt_plan *p, const vt_model *m, vt_val x, vt_val end,
-                    vt_outputs *out);
+                    vt_val hidden, vt_outputs *out);
+/* out[H * tokens * tokens] of one text, of whose tokens some are hidden. */
+void vt_tower_mask(float *out, const vt_model *m, int tokens,
+                   const bool *hidden);
+/* Makes texts shorter: at most `context` tokens, from 1. */
+void vt_tower_shorten(vt_model *m, int context);
 /* The rows of `tokens` tokens of one text, positions added:
  * out[tokens * D]. VITCL_EINVAL: a number that is not in the vocabulary. */
 vitcl_status vt_tower_rows(float *out, const vt_model *m, const int32_t *ids,

@@ -9,7 +9,8 @@
  *
  * Easy to get wrong:
  *   - CLIP's tokens do not attend to those behind them; SigLIP's attend to
- *     all, the padding too, and its vector is the last token's
+ *     all, the padding too unless its tokenizer hides it, and its vector is the
+ *     last token's
  *   - CLIP's vector is that of the end token: the first with the highest number
  *     in OpenAI's and open_clip's models, and in HF's whose eos_token_id is 2,
  *     which is not its number; else, also in MetaCLIP 2 with its 2, the first
@@ -27,6 +28,7 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Of a logit that the mask hides; finite, so that no kernel subtracts two
  * infinities. */
@@ -52,8 +54,21 @@ done:
     return st == VITCL_OK ? out : vt_plan_fail(p, st);
 }
 
+void vt_tower_mask(float *out, const vt_model *m, int tokens,
+                   const bool *hidden)
+{
+    const vt_config *c = &m->config;
+    const size_t n = (size_t)tokens, all = n * n;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++)
+            out[i * n + k] = hidden[k] || (c->causal && k > i) ? HIDDEN : 0.0f;
+    for (size_t h = 1; h < (size_t)c->heads; h++)
+        memcpy(out + h * all, out, all * sizeof *out);
+}
+
 void vt_tower_build(vt_plan *p, const vt_model *m, vt_val x, vt_val end,
-                    vt_outputs *out)
+                    vt_val hidden, vt_outputs *out)
 {
     static const vt_build_options inference = {.train_step = VT_NONE,
                                                .patch_source = VT_NONE};
@@ -64,7 +79,8 @@ void vt_tower_build(vt_plan *p, const vt_model *m, vt_val x, vt_val end,
     *out = (vt_outputs){VT_NONE, VT_NONE, VT_NONE};
     if (vt_plan_status(p) != VITCL_OK)
         return;
-    if (c->causal)
+    e.bias = hidden;
+    if (c->causal && hidden == VT_NONE)
         e.bias = mask(p, vt_dim(p, x, 1));
     for (int i = 0; i < c->depth; i++) {
         if (i == last && !vt_wanted(p, "block.%d", i))
@@ -126,6 +142,11 @@ vitcl_status vt_tower_rows(float *out, const vt_model *m, const int32_t *ids,
     }
 done:
     return st;
+}
+
+void vt_tower_shorten(vt_model *m, int context)
+{
+    m->config.context = VT_MIN(m->config.context, context);
 }
 
 static int first_of(const int32_t *ids, int n, int32_t id)
