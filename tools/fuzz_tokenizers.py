@@ -428,7 +428,9 @@ def tower(kind):
         config, model = classes[kind]
         more = {} if kind.startswith("siglip") else {"projection_dim": 32}
         torch.manual_seed(5)
-        TOWERS[kind] = model(config(text_config=TEXT_CONFIG, vision_config=vision, **more)).eval()
+        end = {"eos_token_id": 2} if kind == "metaclip_2" else {}
+        vision |= {"patch_size": 16, "num_patches": 4} if kind == "siglip2" else {}
+        TOWERS[kind] = model(config(text_config=TEXT_CONFIG | end, vision_config=vision, **more)).eval()
         with torch.no_grad():
             for w in TOWERS[kind].parameters():
                 w.copy_(torch.randn(w.shape) * (0.3 if w.ndim > 1 else 0.5))
