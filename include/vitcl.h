@@ -417,7 +417,8 @@ typedef struct {
                          the message names those that do */
     vitcl_precision precision;
     const char *const *keep; /* NULL-ended patterns of tensors to keep */
-    int profile;             /* time each step (slower) */
+    int profile;             /* 1: time each step, alone (slower); 2: time the
+                                steps of whole runs (vitcl_step_info) */
     int once; /* meant for one run: if a CPU supports it, weights are read and
                  packed during each multiplication and not kept. Same results,
                  each run slightly slower */
@@ -521,7 +522,9 @@ VITCL_STATUS vitcl_session_check(vitcl_session *session, const char *name,
  * returned. On GPUs that returns when the device has its work; reading the
  * answers waits, and returns an error of the run. On CPUs, where `overlaps` of
  * vitcl_session_info is 0, nothing is sent in advance, and
- * vitcl_session_run_sent() does all the work. */
+ * vitcl_session_run_sent() does all the work. rgb NULL: nothing is sent, and
+ * the pictures of the last run are computed again; the difference in time is
+ * what sending costs. */
 VITCL_STATUS vitcl_session_send_rgb(vitcl_session *session, const uint8_t *rgb,
                                     uint32_t n);
 /* Runs what was sent last. VITCL_EINVAL: nothing was. */
@@ -568,6 +571,9 @@ typedef struct {
     double time_ms;        /* in the last run; needs `profile`; not to be read
                               while another thread runs the session */
     uint64_t memory_bytes; /* of its outputs */
+    double from_ms, to_ms; /* `profile` 2: when its first kernel began, and its
+                              last one ended, since the first of the run was
+                              given to the driver */
 } vitcl_step_info;
 /* Describes step `index`, from 0. VITCL_EINVAL after the last. */
 VITCL_STATUS vitcl_session_step(vitcl_step_info *out,
@@ -746,6 +752,8 @@ void vitcl_log_set(vitcl_log log, void *context);
  *              VITCL_MMA           off: do not use a GPU's matrix units;
  *                                  emulate: their kernels on any device, to
  *                                  test them
+ *              VITCL_ARENA=own     buffers for values, not parts of one, to
+ *                                  measure what parts cost a driver
  *              VITCL_CL_DIR        read kernels from this folder
  *              VITCL_DEVICE_CLASS  cpu or gpu: use the kernels for such
  *                                  devices, to test them; unknown-cpu: also

@@ -38,9 +38,10 @@ set(may_cli/pictures base walk index scale cli/terminal cli/setup)
 set(may_cli/answers base plot index scale cli/terminal cli/setup cli/pictures)
 set(may_cli/texts base index cli/terminal cli/setup cli/pictures cli/answers)
 set(may_cli/training base plot scale cli/terminal cli/setup)
+set(may_cli/bench base plot cli/terminal cli/setup)
 set(may_cli/inspect base plot inspect scale cli/terminal cli/setup cli/pictures cli/answers)
 set(may_cli api base walk plot inspect pull index scale cli/terminal cli/setup cli/pictures cli/answers
-  cli/texts cli/training cli/inspect)
+  cli/texts cli/training cli/bench cli/inspect)
 set(may_study base plot data weights cli cli/terminal cli/setup) # of vitcl-study
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\

@@ -47,7 +47,8 @@ struct vitcl_session {
     vitcl_watcher watcher;
     void *watcher_context;
     float *watched;         /* the largest tensor that is watched */
-    const uint8_t *waiting; /* sent, but not copied: no vt_plan_overlaps() */
+    const uint8_t *waiting; /* sent, but not copied: no vt_plan_overlaps();
+                             * NULL: those of the last run */
     uint32_t sent;          /* pictures for vitcl_session_run_sent(); 0: none */
     bool running;     /* vitcl_session_run_sent() has not been waited for */
     bool ran;         /* the last run succeeded; tensors may be read */

@@ -9,9 +9,12 @@ static vitcl_status send_rgb(vitcl_session *s, const uint8_t *rgb, uint32_t n)
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_session_takes_rgb(s, n));
+    if (!rgb && s->grids)
+        return vt_fail(VITCL_EINVAL, "pictures of any aspect ratio must be "
+                                     "given; choose one size (--size)");
     s->sent = 0;
     s->waiting = rgb;
-    if (vt_session_overlaps(s))
+    if (rgb && vt_session_overlaps(s))
         VT_TRY(vt_plan_send(s->plan, s->rgb, rgb,
                             (size_t)n * s->height * s->width * 3));
     s->sent = n;
@@ -23,7 +26,6 @@ vitcl_status vitcl_session_send_rgb(vitcl_session *session, const uint8_t *rgb,
                                     uint32_t n)
 {
     VT_GIVEN(session);
-    VT_GIVEN(rgb);
     VT_RETURN_ALONE(session, "session", send_rgb(session, rgb, n));
 }
 
@@ -39,7 +41,8 @@ static vitcl_status run_sent(vitcl_session *s)
         return vt_session_run_rgb(s, s->waiting, n);
     VT_TRY(vt_session_begin(s));
     s->from_rgb = true;
-    VT_TRY(vt_plan_start(s->plan, s->rgb, s->forward_end));
+    VT_TRY(
+        vt_plan_start(s->plan, s->waiting ? s->rgb : VT_NONE, s->forward_end));
     s->running = true;
 done:
     return st;

@@ -151,7 +151,9 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
                                .any_batch = o->any_batch != 0,
                                .progress = o->progress,
                                .progress_context = o->progress_context,
-                               .profile = o->profile != 0};
+                               .times = o->profile == 2 ? VT_TIMES_RUN
+                                        : o->profile    ? VT_TIMES_STEPS
+                                                        : VT_TIMES_NONE};
 
     if (o->precision == VITCL_HALF)
         VT_TRY(vt_half_choose(&options.precision, s->model->dev, o->gemm));
@@ -369,8 +371,9 @@ vitcl_status vt_session_run_rgb(vitcl_session *s, const uint8_t *rgb,
     VT_TRY(vt_session_begin(s));
     if (s->grids)
         return vt_grids_run(s, rgb, n);
-    VT_TRY(vt_plan_write(s->plan, s->rgb, rgb,
-                         (size_t)n * s->height * s->width * 3));
+    if (rgb)
+        VT_TRY(vt_plan_write(s->plan, s->rgb, rgb,
+                             (size_t)n * s->height * s->width * 3));
     VT_TRY(run_from(s, 0));
 done:
     return st;

@@ -65,6 +65,8 @@ vitcl_status vitcl_session_step(vitcl_step_info *out,
     if (s->op->macs)
         info.gflop = 2e-9 * s->op->macs(session->plan, s);
     info.time_ms = s->time_ms;
+    info.from_ms = s->from_ms;
+    info.to_ms = s->to_ms;
     for (int i = 0; i < VT_OUTS; i++)
         if ((v = vt_value_of(session->plan, s->out[i])))
             info.memory_bytes += v->bytes;

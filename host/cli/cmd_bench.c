@@ -8,8 +8,9 @@
  * since that costs time.
  */
 #include "base/status.h"
-#include "cli/setup/bench_devices.h"
-#include "plot/figure.h"
+#include "cli/bench/devices.h"
+#include "cli/bench/figure.h"
+#include "cli/bench/timeline.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,7 +22,7 @@ typedef struct bench {
     model_options common;
     const char *batches, *plot;
     double seconds;
-    bool json;
+    bool json, timeline, no_send;
 } bench;
 
 static const opt options[] = {
@@ -39,11 +40,17 @@ static const opt options[] = {
      offsetof(bench, seconds)},
     {0, "plot", OPT_FILE, "FILE.png|FILE.svg",
      "draw times and pictures a second by batch size", offsetof(bench, plot)},
+    {0, "timeline", OPT_FLAG, NULL,
+     "also time the kernels of a whole run, and the gaps between them",
+     offsetof(bench, timeline)},
+    {0, "no-send", OPT_FLAG, NULL,
+     "send the pixels once: the difference is what sending costs",
+     offsetof(bench, no_send)},
     {0, "json", OPT_FLAG, NULL, "one JSON object per batch size",
      offsetof(bench, json)},
     OPT_DONE};
 
-enum { OPS = 64, RUNS = 1000, BATCHES = 32 };
+enum { OPS = 64, RUNS = 1000, BATCHES = BENCH_POINTS };
 typedef struct op_time {
     char op[24];
     double ms, gflop;
@@ -56,14 +63,14 @@ typedef struct work {
     vitcl_model *model;
     vitcl_session *session;
     float *pixels, *out;
-    uint8_t *rgb; /* of a GPU; NULL: pixels are given */
+    uint8_t *rgb; /* of a GPU, or sent once; NULL: pixels are given */
+    timeline times;
     const char *tensor;
     double ms[RUNS];
-    int runs;
+    int runs, ops;
     size_t room; /* elements of out */
     double gflop, load_ms, peak;
     op_time op[OPS];
-    int ops;
     vitcl_device_info info;
     vitcl_session_info session_info;
 } work;
@@ -88,10 +95,12 @@ static double pictures_per_s(const work *w)
     return 1e3 * w->common.batch / percentile(w, 0.5);
 }
 
-/* On a GPU, the pixels of the next run. */
-static int send_next(work *w)
+/* On a GPU, the pixels of the next run; with --no-send, only of the first. */
+static int send_next(work *w, bool first)
 {
-    return !w->rgb || vitcl_session_send_rgb(w->session, w->rgb,
+    const uint8_t *rgb = first || !w->o->no_send ? w->rgb : NULL;
+
+    return !w->rgb || vitcl_session_send_rgb(w->session, rgb,
                                              vitcl_session_batch(w->session)) ==
                           VITCL_OK
                ? EXIT_OK
@@ -115,14 +124,14 @@ static int allocate(work *w)
         return fail("out of memory");
     for (size_t i = 0; i < n; i++) /* arbitrary pixels */
         w->pixels[i] = (float)((i * 2654435761u >> 8) % 4096) / 2048.0f - 1.0f;
-    if (strcmp(w->info.type, "gpu") != 0)
+    if (!w->o->no_send && strcmp(w->info.type, "gpu") != 0)
         return EXIT_OK;
     w->rgb = malloc(n);
     if (!w->rgb)
         return fail("out of memory");
     for (size_t i = 0; i < n; i++)
         w->rgb[i] = (uint8_t)(i * 2654435761u >> 12);
-    return send_next(w);
+    return send_next(w, true);
 }
 
 static int once(work *w)
@@ -133,7 +142,7 @@ static int once(work *w)
              ? vitcl_session_run_sent(w->session)
              : vitcl_session_run_pixels(w->session, w->pixels, n)) != VITCL_OK)
         return failed();
-    if (send_next(w) != EXIT_OK)
+    if (send_next(w, false) != EXIT_OK)
         return EXIT_FAILED;
     if (vitcl_session_read(w->out, w->room, w->session, w->tensor, n) !=
         VITCL_OK)
@@ -186,18 +195,39 @@ static int by_time(const void *a, const void *b)
     return (x->ms < y->ms) - (x->ms > y->ms);
 }
 
-static int profile(work *w)
+/* Some runs in a session that times its steps; *last_ms: of the last one. */
+static int timed(double *last_ms, work *w, int how)
 {
-    vitcl_step_info s = {.size = sizeof s};
     int code;
 
     vitcl_session_free(w->session);
     w->session = NULL;
-    code = open_session(&w->session, w->device, w->model, &w->common, NULL, 1);
+    code =
+        open_session(&w->session, w->device, w->model, &w->common, NULL, how);
     if (code == EXIT_OK)
-        code = send_next(w);
-    for (int i = 0; i < 2 && code == EXIT_OK; i++)
+        code = send_next(w, true);
+    for (int i = 0; i < 3 && code == EXIT_OK; i++) {
+        const double from = now();
+
         code = once(w);
+        *last_ms = 1e3 * (now() - from);
+    }
+    return code;
+}
+
+static int profile(work *w)
+{
+    vitcl_step_info s = {.size = sizeof s};
+    int code = EXIT_OK;
+    double ms;
+
+    if (w->o->timeline) {
+        code = timed(&ms, w, 2);
+        if (code == EXIT_OK)
+            timeline_read(&w->times, w->session, ms);
+    }
+    if (code == EXIT_OK)
+        code = timed(&ms, w, 1);
     for (uint32_t i = 0;
          code == EXIT_OK && vitcl_session_step(&s, w->session, i) == VITCL_OK;
          i++)
@@ -263,7 +293,12 @@ static void print_json(const work *w)
         printf(",\"ms\":%.4f,\"gflops\":%.2f,\"share\":%.4f}", w->op[i].ms,
                rate(w->op[i].gflop, w->op[i].ms), share(w, i));
     }
-    printf("]}\n");
+    putchar(']');
+    if (w->o->timeline) {
+        printf(",\"timeline\":");
+        timeline_json(&w->times);
+    }
+    printf("}\n");
 }
 
 static void print_table(const work *w)
@@ -287,6 +322,8 @@ static void print_table(const work *w)
         printf(" (%.0f %%)", 100 * rate(w->gflop, median) / w->peak);
     printf("\nload        %.0f ms\nmemory      %.0f MB at most\n\n", w->load_ms,
            peak_memory_mb());
+    if (w->o->timeline)
+        timeline_print(&w->times);
     printf("%-14s %9s %10s %7s\n", "op", "ms", "GFLOP/s", "share");
     for (int i = 0; i < w->ops; i++)
         printf("%-14s %9.3f %10.1f %6.1f%%\n", w->op[i].op, w->op[i].ms,
@@ -308,47 +345,6 @@ static void print_row(const work *w, bool first)
               percentile(w, 0.5), percentile(w, 0.9), percentile(w, 0.99),
               pictures_per_s(w), rate(w->gflop, percentile(w, 0.5)), w->runs);
     fflush(stdout); /* the next row may take long */
-}
-
-/* ---- figure ---- */
-
-enum { P50, P90, P99, RATE, LINES };
-typedef struct lines {
-    double x[BATCHES], y[LINES][BATCHES];
-    size_t count;
-} lines;
-
-static void add_point(lines *l, const work *w)
-{
-    const size_t i = l->count++;
-
-    l->x[i] = w->common.batch;
-    l->y[P50][i] = percentile(w, 0.5);
-    l->y[P90][i] = percentile(w, 0.9);
-    l->y[P99][i] = percentile(w, 0.99);
-    l->y[RATE][i] = pictures_per_s(w);
-}
-
-static int plot(const lines *l, const char *path)
-{
-    static const char *const names[LINES] = {"ms per forward pass (p50)", "p90",
-                                             "p99", "pictures a second"};
-    vt_series series[LINES];
-    const vt_figure figure = {
-        .x = {.label = "pictures at a time", .to = NAN, .whole = true},
-        .left = {.label = "ms", .to = NAN},
-        .right = {.label = "pictures a second", .to = NAN},
-        .series = series,
-        .count = LINES};
-
-    for (int i = 0; i < LINES; i++)
-        series[i] = (vt_series){.name = names[i],
-                                .x = l->x,
-                                .y = l->y[i],
-                                .count = l->count,
-                                .right = i == RATE,
-                                .dots = true};
-    return vt_figure_write(&figure, path) == VITCL_OK ? EXIT_OK : failed();
 }
 
 /* ---- the command ---- */
@@ -394,8 +390,7 @@ static void clear(work *w)
     free(w->rgb);
     free(w->out);
     w->session = NULL;
-    w->pixels = w->out = NULL;
-    w->rgb = NULL;
+    w->pixels = w->out = NULL, w->rgb = NULL;
     w->runs = w->ops = 0;
     w->gflop = w->load_ms = 0;
     memset(w->op, 0, sizeof w->op);
@@ -428,7 +423,7 @@ static int parse_batches(uint32_t batch[BATCHES], int *n, const char *text)
 static int all_batches(work *w, const uint32_t *batch, int n)
 {
     const bool json = w->o->json;
-    lines l = {.count = 0};
+    bench_points points = {.count = 0};
     int code = open_all(w);
 
     for (int i = 0; i < n && code == EXIT_OK; i++) {
@@ -440,13 +435,16 @@ static int all_batches(work *w, const uint32_t *batch, int n)
             print_row(w, i == 0);
         else
             (json ? print_json : print_table)(w);
-        add_point(&l, w);
+        points.at[points.count++] = (bench_point){
+            w->common.batch,
+            {percentile(w, 0.5), percentile(w, 0.9), percentile(w, 0.99)},
+            pictures_per_s(w)};
         if (n > 1)
             guard_spent(); /* a restart would print these rows again */
         clear(w);
     }
     if (code == EXIT_OK && w->o->plot)
-        code = plot(&l, w->o->plot);
+        code = bench_figure(&points, w->o->plot);
     return code;
 }
 
@@ -461,10 +459,13 @@ static int run(void *into, const words *operands)
     code = parse_batches(batch, &n, o->batches);
     if (code != EXIT_OK)
         return code;
-    if (o->common.devices && (n > 1 || o->plot))
-        return usage("--devices measures one batch size, without --plot");
-    if (o->plot && vt_figure_ready() != VITCL_OK)
-        return failed();
+    if (o->common.devices && (n > 1 || o->plot || o->timeline || o->no_send))
+        return usage("--devices measures one batch size, without --plot, "
+                     "--timeline and --no-send");
+    if (o->timeline && n > 1 && !o->json)
+        return usage("--timeline of several batches needs --json");
+    if (o->plot && bench_figure_ready() != EXIT_OK)
+        return EXIT_FAILED;
     if (o->common.devices) {
         model_options common = o->common;
 

@@ -127,7 +127,7 @@ static size_t call_bytes(vt_dev *dev, const vt_gemm_desc *d)
     vt_queue *q = NULL;
     size_t most = 0;
 
-    if (vt_queue_new(&q, dev, false) != VITCL_OK)
+    if (vt_queue_new(&q, dev, VT_TIMES_NONE) != VITCL_OK)
         return 0;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < n; i++) {
@@ -173,7 +173,7 @@ static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
     vitcl_status st;
 
     VT_TRY(vt_dev_alive(q->dev));
-    if (q->profile) {
+    if (q->times == VT_TIMES_STEPS) {
         VT_TRY(vt_queue_finish(q));
         from = vt_now_ms();
     }
@@ -188,7 +188,8 @@ static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
         st = fail(q->dev, q, e, "Sgemm");
         goto done;
     }
-    if (q->profile) { /* its event covers only its last kernel */
+    if (q->times ==
+        VT_TIMES_STEPS) { /* its event covers only its last kernel */
         VT_TRY(vt_queue_finish(q));
         q->host_ms += vt_now_ms() - from;
     }
@@ -278,7 +279,7 @@ static vitcl_status probe(bool *ok, vt_dev *dev, const vt_number *numbers)
     VT_TRY(VT_NEW(&host, TN * TK));
     for (int i = 0; i < TN * TK; i++)
         host[i] = sample(i);
-    VT_TRY(vt_queue_new(&q, dev, false));
+    VT_TRY(vt_queue_new(&q, dev, VT_TIMES_NONE));
     VT_TRY(vt_buf_new(&a, dev, TM * TK * sizeof(float)));
     VT_TRY(vt_buf_new(&b, dev, TN * TK * sizeof(float)));
     VT_TRY(vt_buf_new(&c, dev, TM * TN * sizeof(float)));
@@ -341,7 +342,7 @@ vitcl_status vt_clblast_time(double *ms, vt_dev *dev, const vt_number *numbers)
         return vt_fail(VITCL_EDEVICE,
                        "CLBlast multiplies wrongly with these parameters");
     VT_TRY(VT_NEW(&host, (size_t)S * S));
-    VT_TRY(vt_queue_new(&q, dev, false));
+    VT_TRY(vt_queue_new(&q, dev, VT_TIMES_NONE));
     VT_TRY(vt_buf_new(&a, dev, bytes));
     VT_TRY(vt_buf_new(&b, dev, bytes));
     VT_TRY(vt_buf_new(&c, dev, bytes));

@@ -44,8 +44,8 @@ struct vt_dev {
 struct vt_queue {
     vt_dev *dev;
     cl_command_queue queue;
-    bool profile;
-    cl_event *events; /* since the last vt_queue_time_ms() */
+    vt_times times;
+    cl_event *events; /* since vt_queue_time_ms() or vt_queue_forget() */
     size_t n_events, cap_events;
     double host_ms; /* since then, in calls without an event */
     vt_queue *next; /* of PoCL, see alone.c */

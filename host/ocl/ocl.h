@@ -112,7 +112,10 @@ typedef struct vt_counters {
 vt_counters vt_dev_counters(const vt_dev *dev);
 
 /* ---- queues and buffers ---- */
-vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, bool profile);
+/* VT_TIMES_STEPS: of launches that are each waited for. VT_TIMES_RUN: of those
+ * of a whole run, in which none is waited for. */
+typedef enum { VT_TIMES_NONE, VT_TIMES_STEPS, VT_TIMES_RUN } vt_times;
+vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, vt_times times);
 vt_dev *vt_queue_dev(vt_queue *q);
 vitcl_status vt_queue_flush(vt_queue *q); /* begin, do not wait */
 vitcl_status vt_queue_finish(vt_queue *q);
@@ -204,7 +207,17 @@ unsigned vt_kernel_launches(const vt_kernel *k);
  * core or, without vt_dev_long_items(), one per tile. */
 vitcl_status vt_kernel_tiles(vt_kernel *k, unsigned index, int tiles);
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k);
-/* With profiling: milliseconds of all launches since the last call. Blocks. */
+/* With times: milliseconds of all launches since the last call. Blocks. */
 double vt_queue_time_ms(vt_queue *q);
+/* The launches since that or vt_queue_forget(), of CLBlast's only the last
+ * kernels; and when one was given to the driver, began and ended, in
+ * nanoseconds of the device's clock: after vt_queue_finish(). False: the driver
+ * does not say. */
+typedef struct vt_span {
+    uint64_t queued, from, to;
+} vt_span;
+size_t vt_queue_launched(const vt_queue *q);
+bool vt_queue_span(vt_span *out, const vt_queue *q, size_t i);
+void vt_queue_forget(vt_queue *q);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, bool profile)
+vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, vt_times times)
 {
     vt_queue *q = NULL;
     cl_int e;
@@ -14,9 +14,9 @@ vitcl_status vt_queue_new(vt_queue **out, vt_dev *dev, bool profile)
     VT_TRY(vt_dev_alive(dev));
     VT_TRY(VT_NEW(&q, 1));
     q->dev = vt_dev_ref(dev);
-    q->profile = profile;
-    q->queue = clCreateCommandQueue(
-        dev->context, dev->id, profile ? CL_QUEUE_PROFILING_ENABLE : 0, &e);
+    q->times = times;
+    q->queue = clCreateCommandQueue(dev->context, dev->id,
+                                    times ? CL_QUEUE_PROFILING_ENABLE : 0, &e);
     if (!q->queue) {
         st = vt_cl_fail(dev, e, "cannot create a command queue");
         goto done;
@@ -98,7 +98,7 @@ vitcl_status vt_mark_wait(vt_mark *m)
     return st;
 }
 
-static void drop_events(vt_queue *q)
+void vt_queue_forget(vt_queue *q)
 {
     for (size_t i = 0; i < q->n_events; i++)
         if (!vt_dev_gone(q->dev))
@@ -111,7 +111,7 @@ void vt_queue_free(vt_queue *q)
     if (!q)
         return;
     vt_alone_leave(q);
-    drop_events(q);
+    vt_queue_forget(q);
     if (q->queue && !vt_dev_gone(q->dev)) {
         clFinish(q->queue);
         clReleaseCommandQueue(q->queue);
@@ -126,7 +126,7 @@ vitcl_status vt_queue_event(cl_event **out, vt_queue *q)
     vitcl_status st = VITCL_OK;
 
     *out = NULL;
-    if (q->profile) {
+    if (q->times) {
         VT_TRY(vt_grow(&q->events, &q->cap_events, q->n_events + 1,
                        sizeof *q->events));
         q->events[q->n_events] = NULL;
@@ -138,8 +138,33 @@ done:
 
 void vt_queue_event_done(vt_queue *q)
 {
-    if (q->profile && q->events[q->n_events])
+    if (q->times && q->events[q->n_events])
         q->n_events++;
+}
+
+size_t vt_queue_launched(const vt_queue *q)
+{
+    return q->n_events;
+}
+
+static bool moment(uint64_t *out, cl_event event, cl_profiling_info which)
+{
+    cl_ulong ns = 0;
+
+    if (clGetEventProfilingInfo(event, which, sizeof ns, &ns, NULL) !=
+        CL_SUCCESS)
+        return false;
+    *out = ns;
+    return true;
+}
+
+bool vt_queue_span(vt_span *out, const vt_queue *q, size_t i)
+{
+    const cl_event e = q->events[i];
+
+    return moment(&out->queued, e, CL_PROFILING_COMMAND_QUEUED) &&
+           moment(&out->from, e, CL_PROFILING_COMMAND_START) &&
+           moment(&out->to, e, CL_PROFILING_COMMAND_END) && out->to > out->from;
 }
 
 double vt_queue_time_ms(vt_queue *q)
@@ -150,14 +175,11 @@ double vt_queue_time_ms(vt_queue *q)
     if (vt_queue_finish(q) != VITCL_OK)
         return 0;
     for (size_t i = 0; i < q->n_events; i++) {
-        cl_ulong from = 0, to = 0;
-        if (clGetEventProfilingInfo(q->events[i], CL_PROFILING_COMMAND_START,
-                                    sizeof from, &from, NULL) == CL_SUCCESS &&
-            clGetEventProfilingInfo(q->events[i], CL_PROFILING_COMMAND_END,
-                                    sizeof to, &to, NULL) == CL_SUCCESS &&
-            to > from)
-            ns += (double)(to - from);
+        vt_span s;
+
+        if (vt_queue_span(&s, q, i))
+            ns += (double)(s.to - s.from);
     }
-    drop_events(q);
+    vt_queue_forget(q);
     return ns * 1e-6;
 }

@@ -57,7 +57,7 @@ vitcl_status vt_upload_new(vt_upload **out, vt_dev *dev, size_t bytes)
 
     VT_TRY(VT_NEW(&u, 1));
     u->bytes = bytes;
-    VT_TRY(vt_queue_new(&u->queue, dev, false));
+    VT_TRY(vt_queue_new(&u->queue, dev, VT_TIMES_NONE));
     pin(u, dev);
     if (!u->host) {
         VT_TRY(VT_NEW(&u->plain, bytes));

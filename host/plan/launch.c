@@ -50,8 +50,10 @@ vitcl_status vt_plan_launch(vt_plan *p, size_t first, size_t end)
 {
     vitcl_status st = VITCL_OK;
 
-    for (size_t i = first; i < end; i++)
+    for (size_t i = first; i < end; i++) {
         VT_TRY(vt_plan_in_step(p, i, launch(p, p->step[i])));
+        p->step[i]->launched = vt_queue_launched(p->queue);
+    }
 done:
     return st;
 }

@@ -60,7 +60,7 @@ vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)
     if (p->o.dev) {
         VT_TRY(vt_product_provider(&p->o.gemm, p->o.dev, options->gemm));
         VT_TRY(check_type(&any, p, options->gemm));
-        VT_TRY(vt_queue_new(&p->queue, p->o.dev, options->profile));
+        VT_TRY(vt_queue_new(&p->queue, p->o.dev, options->times));
     }
     /* Otherwise packed weights are summed in another order (other bits), or
      * weights must be copied or converted anyway. */

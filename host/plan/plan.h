@@ -90,7 +90,10 @@ struct vt_step {
     float f[8];                      /* and floats; the op's file names them */
     vt_kernel *kernel[4];            /* NULL-ended */
     vt_gemm *gemm;
-    double time_ms, host_ms; /* profiling; host_ms: including the launch */
+    double time_ms, host_ms; /* with times; host_ms: including the launch */
+    double from_ms, to_ms;   /* VT_TIMES_RUN: since the first launch was given
+                              * to the driver */
+    size_t launched;         /* then: the queue's launches up to this step */
     char note[96];           /* kernel and variant, for vitcl plan */
     vt_val streamed;         /* a weight read before each launch, or VT_NONE */
     int slot;                /* the plan's slot that it is read into */
@@ -114,7 +117,7 @@ typedef struct vt_plan_options {
     const char *const *watch;
     vt_watcher watcher;
     void *watcher_context;
-    bool profile;
+    vt_times times; /* of steps */
     bool backward;  /* steps also write what only gradients need */
     bool exact;     /* sums of convolutions in double where the device has it:
                     * to compare gradients with another library's */
@@ -237,7 +240,8 @@ bool vt_plan_overlaps(const vt_plan *p);
 /* Send the front of input v, always the same one, for the next
  * vt_plan_start(); `data` may be reused on return. */
 vitcl_status vt_plan_send(vt_plan *p, vt_val v, const void *data, size_t bytes);
-/* Enqueue steps 0..end-1 on what was sent. They run in order with later calls;
+/* Enqueue steps 0..end-1 on what was sent, or, with VT_NONE, on what the
+ * input has. They run in order with later calls;
  * vt_plan_wait() waits and returns their errors. */
 vitcl_status vt_plan_start(vt_plan *p, vt_val v, int end);
 vitcl_status vt_plan_wait(vt_plan *p);

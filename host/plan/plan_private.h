@@ -24,7 +24,8 @@ struct vt_plan {
     size_t steps, step_cap;
     vitcl_status status;
     char message[512];          /* of the first error */
-    vt_buf *arena[VT_SEGMENTS]; /* NULL where segment_bytes[] is 0 */
+    vt_buf *arena[VT_SEGMENTS]; /* NULL where segment_bytes[] is 0, or where
+                                 * places are buffers (VITCL_ARENA=own) */
     size_t segment_bytes[VT_SEGMENTS];
     vt_plan_memory memory;
     bool finished;

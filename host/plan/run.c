@@ -9,6 +9,7 @@
  * the run.
  */
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/half.h"
 #include "base/memory.h"
 #include "plan/plan_private.h"
@@ -136,26 +137,60 @@ vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...)
 
 /* ---- finishing ---- */
 
+/* A buffer of its own for each place in the arena, in place of a sub-buffer.
+ * The values that have the same place in turn share it. */
+static vitcl_status claim_own(vt_plan *p, size_t at)
+{
+    vt_value *v = p->value[at];
+
+    for (size_t i = 0; i < at; i++) {
+        const vt_value *w = p->value[i];
+
+        if (w->buf && (w->kind == VT_INPUT || w->kind == VT_RESULT) &&
+            w->segment == v->segment && w->offset == v->offset &&
+            w->bytes == v->bytes) {
+            v->buf = vt_buf_ref(w->buf);
+            return VITCL_OK;
+        }
+    }
+    return vt_buf_new(&v->buf, p->o.dev, vt_arena_next(p, v->bytes));
+}
+
+/* For measuring what sub-buffers cost a driver. */
+static vitcl_status own_buffers(bool *own)
+{
+    const char *word = vt_getenv("VITCL_ARENA");
+
+    *own = word && strcmp(word, "own") == 0;
+    return *own || !word || !word[0]
+               ? VITCL_OK
+               : vt_fail(VITCL_EINVAL,
+                         "VITCL_ARENA is \"%.40s\"; it can be own", word);
+}
+
 static vitcl_status claim(vt_plan *p)
 {
     vitcl_status st = VITCL_OK;
+    bool own;
     const vitcl_device_info *info = vt_dev_info(p->o.dev);
 
+    VT_TRY(own_buffers(&own));
     if (!vt_dev_allows(p->o.dev, p->memory.segment))
         return vt_fail(VITCL_ENOMEM,
                        "activations need %.0f MB in one buffer, %s allows "
                        "%.0f MB; use a smaller batch or picture",
                        (double)p->memory.segment / 1e6, info->name,
                        (double)info->max_alloc_bytes / 1e6);
-    for (size_t i = 0; i < VT_SEGMENTS; i++)
+    for (size_t i = 0; i < VT_SEGMENTS && !own; i++)
         if (p->segment_bytes[i])
             VT_TRY(vt_buf_new(&p->arena[i], p->o.dev, p->segment_bytes[i]));
     for (size_t i = 0; i < p->values; i++) {
         vt_value *v = p->value[i];
 
         if (v->kind == VT_INPUT || (v->kind == VT_RESULT && v->first >= 0))
-            VT_TRY(vt_buf_view(&v->buf, p->arena[v->segment], v->offset,
-                               v->bytes));
+            VT_TRY(own ? claim_own(p, i)
+                       : vt_buf_view(&v->buf, p->arena[v->segment], v->offset,
+                                     v->bytes));
         if (v->kind == VT_STATE && v->slab != (vt_val)i)
             p->memory.states += v->bytes;
         if (v->kind == VT_STATE &&
@@ -281,11 +316,45 @@ static void judge_times(vt_plan *p, size_t first, size_t end)
             p->step[i]->time_ms = p->step[i]->host_ms;
 }
 
+static double ms_between(uint64_t from, uint64_t to)
+{
+    return to > from ? (double)(to - from) * 1e-6 : 0;
+}
+
+/* Of a run that was not waited for in between. */
+static void read_times(vt_plan *p)
+{
+    const size_t all = vt_queue_launched(p->queue);
+    uint64_t begin = 0;
+    size_t next = 0;
+    vt_span at;
+
+    for (size_t i = 0; i < p->steps; i++) {
+        vt_step *s = p->step[i];
+
+        s->time_ms = s->from_ms = s->to_ms = 0;
+        for (bool first = true; next < s->launched && next < all; next++) {
+            if (!vt_queue_span(&at, p->queue, next))
+                continue;
+            begin = begin ? begin : VT_MIN(at.queued, at.from);
+            s->time_ms += ms_between(at.from, at.to);
+            s->to_ms = ms_between(begin, at.to);
+            if (first)
+                s->from_ms = ms_between(begin, at.from);
+            first = false;
+        }
+        s->launched = 0; /* the next run may leave this step out */
+    }
+    vt_queue_forget(p->queue);
+}
+
 vitcl_status vt_plan_wait(vt_plan *p)
 {
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_queue_finish(p->queue));
+    if (p->o.times == VT_TIMES_RUN)
+        read_times(p);
     if (p->runs < 2 && ++p->runs == 2) { /* more are likely */
         for (size_t i = 0; i < VT_SEGMENTS && p->arena[i]; i++)
             vt_buf_large_pages(p->arena[i]);
@@ -299,23 +368,23 @@ done:
     return st;
 }
 
-/* With times or a watcher. */
+/* With the time of each, or a watcher. */
 static vitcl_status step_by_step(vt_plan *p, size_t first, size_t end)
 {
     vitcl_status st = VITCL_OK;
 
     for (size_t i = first; i < end; i++) {
-        const double from = p->o.profile ? vt_now_ms() : 0;
+        const double from = p->o.times ? vt_now_ms() : 0;
 
         VT_TRY(vt_plan_launch(p, i, i + 1));
-        if (p->o.profile) {
+        if (p->o.times) {
             p->step[i]->time_ms = vt_queue_time_ms(p->queue);
             p->step[i]->host_ms = vt_now_ms() - from;
         }
         if (p->o.watcher)
             VT_TRY(show(p, p->step[i]));
     }
-    if (p->o.profile)
+    if (p->o.times)
         judge_times(p, first, end);
 done:
     return st;
@@ -327,7 +396,7 @@ vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
 
     if (!p->finished)
         return vt_fail(VITCL_EINVAL, "the plan is not finished");
-    if (!p->o.profile && !p->o.watcher)
+    if (p->o.times != VT_TIMES_STEPS && !p->o.watcher)
         VT_TRY(vt_plan_launch(p, (size_t)first, (size_t)end));
     else
         VT_TRY(step_by_step(p, (size_t)first, (size_t)end));
@@ -340,7 +409,8 @@ done:
 
 bool vt_plan_overlaps(const vt_plan *p)
 {
-    return vt_plan_class(p) == VT_CLASS_GPU && !p->o.profile && !p->o.watcher;
+    return vt_plan_class(p) == VT_CLASS_GPU && p->o.times != VT_TIMES_STEPS &&
+           !p->o.watcher;
 }
 
 vitcl_status vt_plan_send(vt_plan *p, vt_val v, const void *data, size_t bytes)
@@ -358,7 +428,8 @@ vitcl_status vt_plan_start(vt_plan *p, vt_val v, int end)
 {
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_upload_take(p->queue, p->value[v]->buf, p->upload));
+    if (v != VT_NONE)
+        VT_TRY(vt_upload_take(p->queue, p->value[v]->buf, p->upload));
     VT_TRY(vt_plan_launch(p, 0, (size_t)end));
     VT_TRY(vt_queue_flush(p->queue));
 done:

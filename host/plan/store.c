@@ -47,7 +47,7 @@ vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_read_param read_param,
     s->dev = vt_dev_ref(dev);
     s->read_param = read_param;
     s->context = context;
-    VT_TRY(vt_queue_new(&s->queue, dev, false));
+    VT_TRY(vt_queue_new(&s->queue, dev, VT_TIMES_NONE));
     *out = s, s = NULL;
 done:
     vt_store_free(s);

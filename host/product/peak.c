@@ -76,7 +76,7 @@ vitcl_status vt_peak_measure(double *gflops, vt_dev *dev,
         VT_TRY(fma_kernel(&k, &flops, dev,
                           precision == VITCL_F16 && vt_dev_info(dev)->fp16,
                           local));
-    VT_TRY(vt_queue_new(&q, dev, false));
+    VT_TRY(vt_queue_new(&q, dev, VT_TIMES_NONE));
     VT_TRY(vt_buf_new(&sink, dev, items * sizeof(float)));
     VT_TRY(vt_kernel_buf(k, 0, sink));
     VT_TRY(vt_kernel_float(k, 2, 0.5f));

@@ -69,7 +69,7 @@ vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const vt_form *form,
     vitcl_status st;
 
     *t = (vt_timed){.form = form, .told = *told, .best = 1e30, .second = 1e30};
-    VT_TRY(vt_queue_new(&t->q, dev, false));
+    VT_TRY(vt_queue_new(&t->q, dev, VT_TIMES_NONE));
     VT_TRY(numbers(&t->bufs.a, t->q, d->M, d->K, a, 0x3f800000u /* 1 */));
     if (a && (d->a == VT_F16 || d->a == VT_BF16))
         VT_TRY(store(t, a));

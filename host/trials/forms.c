@@ -24,7 +24,7 @@ vitcl_status vt_mma_problem_new(vt_mma_problem *p, vt_dev *dev, int pictures,
     vitcl_status st;
 
     *p = (vt_mma_problem){.pictures = pictures, .tokens = tokens};
-    VT_TRY(vt_queue_new(&p->q, dev, false));
+    VT_TRY(vt_queue_new(&p->q, dev, VT_TIMES_NONE));
     for (int i = 0; i < n; i++) {
         VT_TRY(vt_buf_new(&p->b[i], dev, all * bytes[i]));
         /* NaN, or numbers in f32 and in 16 bits */

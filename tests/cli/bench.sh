@@ -76,6 +76,43 @@ else
     run 1 bench --preset vit-ti/16 --plot b.svg
     says 'built without Cairo'
 fi
+# The kernels of a whole run: with the gaps they fill it, and they take no longer
+# than it.
+run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1 --batch 1,2 --timeline --json
+python3 -c 'import json
+for line in open("out"):
+    r = json.loads(line)
+    t = r["timeline"]
+    parts = [t[k] for k in ("first_ms", "kernels_ms", "gaps_ms", "rest_ms")]
+    assert all(p > 0 for p in parts), t
+    assert abs(sum(parts) - t["run_ms"]) < 1e-3, t
+    assert 50 < t["steps"] < 120, t
+    gaps = [g["ms"] for g in t["gaps"]]
+    assert len(gaps) == 10 and gaps == sorted(gaps, reverse=True), gaps
+    assert sum(gaps) <= t["gaps_ms"] + 1e-2, t
+    assert {g["op"] for g in t["gaps"]} <= {k["op"] for k in r["kernels"]}' ||
+    fail "timeline: $(cat out)"
+on_terminal 60 0 bench --preset vit-ti/16 --size 32 --seconds 0.1 --timeline
+fits 60
+run 2 bench --preset vit-ti/16 --size 32 --batch 1,2 --timeline
+says '--timeline of several batches needs --json'
+
+# Without pixels the first step works on what is there.
+run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1 --no-send
+out_has '^forward .* ms'
+VITCL_DEVICE_CLASS=gpu run 0 bench --preset vit-ti/16 --size 32 --seconds 0.1 \
+    --gemm plain --no-send
+out_has '^forward .* ms'
+
+# Buffers in place of parts of one: the same bits.
+dir=$VT_DATA/models/timm_vit
+for arena in "" own; do
+    VITCL_ARENA=$arena VITCL_DEVICE_CLASS=gpu run 0 forward -m "$dir" \
+        -i "$dir/input.safetensors" -o "x$arena.safetensors" --gemm plain
+done
+VITCL_ARENA=x run 1 forward -m "$dir" -i "$dir/input.safetensors" -o y.safetensors
+says 'VITCL_ARENA is "x"; it can be own'
+cmp x.safetensors xown.safetensors || fail "other bits"
 run 0 plan --preset vit-ti/16 --size 32
 out_has 'layernorm'
 out_has 'attention'

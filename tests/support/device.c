@@ -102,8 +102,8 @@ vt_queue *vt_test_queue(void)
     static vt_queue *q;
 
     if (!q)
-        cr_assert_eq(vt_queue_new(&q, vt_test_device(), false), VITCL_OK, "%s",
-                     vt_message());
+        cr_assert_eq(vt_queue_new(&q, vt_test_device(), VT_TIMES_NONE),
+                     VITCL_OK, "%s", vt_message());
     return q;
 }
 

@@ -23,7 +23,7 @@ typedef struct lane {
 
 static void open_lane(lane *l, vt_dev *dev)
 {
-    vt_check(vt_queue_new(&l->q, dev, true));
+    vt_check(vt_queue_new(&l->q, dev, VT_TIMES_STEPS));
     vt_check(vt_buf_new(&l->b, dev, LARGE * sizeof(float)));
     vt_check(vt_kernel_new(&l->k, dev, "k", "k", ""));
     vt_check(vt_kernel_buf(l->k, 0, l->b));
@@ -108,7 +108,7 @@ Test(alone, a_fork_can_free, .timeout = 60)
     pid_t pid;
 
     vt_check(vt_product_open(&dev, vt_dev_info(vt_test_device())->id));
-    vt_check(vt_queue_new(&q, dev, false));
+    vt_check(vt_queue_new(&q, dev, VT_TIMES_NONE));
     alone = vt_alone_begin(q, false);
     pid = fork();
     if (pid == 0) {

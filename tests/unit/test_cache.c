@@ -53,7 +53,7 @@ static int built(const char *defines, int want)
                  VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_kernel_new(&k, dev, "k", "k", defines), VITCL_OK, "%s",
                  vt_message());
-    cr_assert_eq(vt_queue_new(&q, dev, false), VITCL_OK);
+    cr_assert_eq(vt_queue_new(&q, dev, VT_TIMES_NONE), VITCL_OK);
     cr_assert_eq(vt_buf_new(&b, dev, 4), VITCL_OK);
     cr_assert_eq(vt_kernel_buf(k, 0, b), VITCL_OK);
     cr_assert_eq(vt_kernel_launch(q, k), VITCL_OK, "%s", vt_message());
@@ -349,7 +349,7 @@ Test(cache, builds_in_advance)
     begin();
     cr_assert_eq(vt_product_open(&dev, select && *select ? select : "any"),
                  VITCL_OK, "%s", vt_message());
-    cr_assert_eq(vt_queue_new(&q, dev, false), VITCL_OK);
+    cr_assert_eq(vt_queue_new(&q, dev, VT_TIMES_NONE), VITCL_OK);
     cr_assert_eq(vt_buf_new(&b, dev, 4), VITCL_OK);
     vt_kernels_defer(true);
     for (int i = 0; i < N; i++) {

@@ -188,7 +188,8 @@ Test(device, kernels, .fini = vt_test_tidy)
     setenv("VITCL_CACHE", "off", 1);
     put_kernels();
     vt_buf *in = vt_test_floats(x, 5), *out = vt_test_floats(NULL, 5);
-    cr_assert_eq(vt_queue_new(&q, dev, true), VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_queue_new(&q, dev, VT_TIMES_STEPS), VITCL_OK, "%s",
+                 vt_message());
     cr_assert_eq(vt_kernel_new(&k, dev, "good", "good", ""), VITCL_OK, "%s",
                  vt_message());
     cr_assert_eq(vt_kernel_buf(k, 0, out), VITCL_OK);

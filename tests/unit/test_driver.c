@@ -19,8 +19,11 @@
 static vt_plan *plan_of(vt_dev *dev, const char *gemm, bool profile, int n)
 {
     static const char *const none[] = {NULL};
-    const vt_plan_options o = {
-        .dev = dev, .gemm = gemm, .profile = profile, .keep = none};
+    const vt_plan_options o = {.dev = dev,
+                               .gemm = gemm,
+                               .times =
+                                   profile ? VT_TIMES_STEPS : VT_TIMES_NONE,
+                               .keep = none};
     vt_plan *p = NULL;
     vt_val x, w;
     float *data = calloc((size_t)(n * n), 4);
@@ -168,7 +171,7 @@ Test(driver, clblast_is_timed_whole)
     bufs.a = vt_test_floats(NULL, 37 * 70);
     bufs.b = vt_test_floats(NULL, 65 * 70);
     bufs.c = vt_test_floats(NULL, 37 * 65);
-    vt_check(vt_queue_new(&q, dev, true));
+    vt_check(vt_queue_new(&q, dev, VT_TIMES_STEPS));
     x = vt_test_product("clblast", &d);
     if (x.temp_bytes)
         vt_check(vt_buf_new(&bufs.temp, dev, x.temp_bytes));

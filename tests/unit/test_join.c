@@ -82,7 +82,7 @@ static device open_device(void)
 
     cr_assert_eq(vt_product_open(&d.dev, select && *select ? select : "any"),
                  VITCL_OK, "%s", vt_message());
-    cr_assert_eq(vt_queue_new(&d.q, d.dev, false), VITCL_OK);
+    cr_assert_eq(vt_queue_new(&d.q, d.dev, VT_TIMES_NONE), VITCL_OK);
     cr_assert_eq(vt_buf_new(&d.b, d.dev, 4), VITCL_OK);
     d.pocl = strcmp(vt_dev_info(d.dev)->platform,
                     "Portable Computing Language") == 0;

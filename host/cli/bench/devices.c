@@ -1,12 +1,12 @@
 /*
- * bench_devices.c - how fast several devices are at once.
+ * devices.c - how fast several devices are at once.
  *
  * All begin together and run for the same time, so that what they share, such
  * as memory, slows them as it would in use.
  */
-#include "bench_devices.h"
+#include "cli/bench/devices.h"
 
-#include "machines.h"
+#include "cli/setup/machines.h"
 
 #include <stdlib.h>
 
