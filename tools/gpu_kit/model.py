@@ -138,8 +138,9 @@ def make(to):
                    "pretrained_cfg": {"input_size": [3, SIDE, SIDE], "mean": [0.5] * 3, "std": [0.5] * 3}}, f)
     x = cut(np.random.default_rng(2).standard_normal((PICTURES, 3, SIDE, SIDE), np.float32))
     save(to + "/input.safetensors", {"pixel_values": x})
-    some = min(PICTURES, 64)
-    save(to + "/batch.safetensors", {"pixel_values": x[:some], "labels": np.arange(some) % CLASSES})
+    for batch in 8, 64:
+        some = min(PICTURES, batch)
+        save(to + "/batch-%d.safetensors" % batch, {"pixel_values": x[:some], "labels": np.arange(some) % CLASSES})
     with open(to + "/settings.json", "w") as f:
         json.dump({"optimizer": "adamw", "lr": 0.0001}, f)
     try:

@@ -8,11 +8,11 @@ ROOT is a folder with cl/. ANY=1 takes a device of any vendor, with the instruct
 tiles: that only tries the probe itself. KEEP names a folder for the PTX that the driver makes. CUDA_CACHE_DISABLE=1 should
 be set. Exit status 3: no such device.
 """
-import ctypes as c, glob, os, subprocess, sys, threading, time
+import ctypes as c, glob, os, re, subprocess, sys, threading, time
 
-QUICK = ["info", "options", "units_large", "units_small", "attention", "local_48", "local_argument", "bulk", "wgmma_source",
-         "wgmma_ptx", "wgmma_cuda"]
-TIMED = ["launches", "transfers", "compile_threads"]
+QUICK = ["info", "options", "local_declared", "local_argument", "local_binary", "carve_out", "clusters", "units_large", "units_small",
+         "attention", "bulk", "wgmma_source", "wgmma_ptx", "wgmma_cuda"]
+TIMED = ["launches", "gaps", "transfers", "compile_threads"]
 ROOT = sys.argv[2] if len(sys.argv) > 2 else "."
 ANY = bool(os.environ.get("ANY"))
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -23,7 +23,7 @@ class CL:
 
     def __init__(self):
         self.l = c.CDLL("libOpenCL.so.1")
-        for name in ("Context", "CommandQueue", "ProgramWithSource", "ProgramWithBinary", "Kernel", "Buffer"):
+        for name in ("Context", "CommandQueue", "ProgramWithSource", "ProgramWithBinary", "Kernel", "Buffer", "SubBuffer"):
             getattr(self.l, "clCreate" + name).restype = c.c_void_p
         self.l.clEnqueueMapBuffer.restype = c.c_void_p
         count, platforms, code = c.c_uint(), (c.c_void_p * 16)(), c.c_int()
@@ -157,7 +157,8 @@ def info():
     for what, name in ((0x1002, "units"), (0x100C, "MHz"), (0x1023, "local bytes"), (0x1019, "alignment in bits"),
                        (0x1010, "bytes of a buffer"), (0x101F, "bytes of the device"), (0x1004, "work-items a group"),
                        (0x101B, "properties of floats"), (0x4000, "capability, major"), (0x4001, "capability, minor"),
-                       (0x4002, "registers a group"), (0x4003, "lanes of a warp")):
+                       (0x4002, "registers a group"), (0x4003, "lanes of a warp"),
+                       (0x400B, "local bytes a processor, at most")):
         print("%-22s %s" % (name, d.number(what)))
     p, log, took = d.build("""kernel void k(global int *o) { o[0] = sizeof(size_t); o[1] = __OPENCL_VERSION__; o[2] = 0;
 #ifdef __clang__
@@ -221,31 +222,107 @@ def attention():
     built(d, "layernorm", "layernorm", "layernorm", "-DWG=128 -DV=4 -DXT=bf16 -DYT=bf16")
 
 
-def local_48():
+DECLARED = """kernel void k(global float *o) { local float t[%d]; t[get_local_id(0)] = get_local_id(0);
+barrier(1); o[get_global_id(0)] = t[(get_local_id(0) + 1) %% 128]; }"""
+ABOVE_48 = 47, 48, 49, 64, 96, 160, 227
+# with a local argument, whose bytes the launch adds
+ARGUMENT = """kernel void k(global float *o, int n, local float *t) {
+for (int i = get_local_id(0); i < n; i += 128) t[i] = i;
+barrier(1); o[get_global_id(0)] = t[n - 1 - get_local_id(0)]; }"""
+
+
+def declared(d, p, log, name):
+    """Runs a program of DECLARED."""
+    if not p:
+        print(name, seen(log) or log[:300])
+        return
+    b = d.buffer(4096)
+    k = d.kernel(p, "k", b)
+    code = d.run(k) or d.finish()
+    print(name, d.limit(k, 0x11B2), "bytes,", "status %d" % code if code else
+          "right" if d.read(b, 128) == [(i + 1) % 128 for i in range(128)] else "WRONG")
+
+
+def argument(d, k, b, kb):
+    """Runs a kernel of ARGUMENT."""
+    code = d.l.clSetKernelArg(k, 2, c.c_size_t(kb * 1024), None) or d.run(k) or d.finish()
+    print(kb, "KB as an argument:", "status %d" % code if code else "right" if d.read(b, 1)[0] == kb * 256 - 1 else "WRONG")
+
+
+def local_declared():
     d = CL()
-    for kb in 47, 48, 49:
-        p, log, _ = d.build("kernel void k(global float *o) { local float t[%d]; t[get_local_id(0)] = get_local_id(0); "
-                            "barrier(1); o[get_global_id(0)] = t[(get_local_id(0) + 1) %% 128]; }" % (kb * 256))
-        if not p:
-            print(kb, "KB declared:", seen(log))
-            continue
-        b = d.buffer(4096)
-        k = d.kernel(p, "k", b)
-        code = d.run(k)
-        done = d.finish()
-        print(kb, "KB declared:", d.limit(k, 0x11B2), "bytes, launch", code, "finish", done, d.read(b, 128)[::127])
+    for kb in ABOVE_48:
+        p, log, _ = d.build(DECLARED % (kb * 256))
+        declared(d, p, log, "%d KB declared:" % kb)
 
 
 def local_argument():
     d = CL()
-    p, log, _ = d.build("kernel void k(global float *o, int n, local float *t) { "
-                        "for (int i = get_local_id(0); i < n; i += 128) t[i] = i; "
-                        "barrier(1); o[get_global_id(0)] = t[n - 1 - get_local_id(0)]; }")
+    p, log, _ = d.build(ARGUMENT)
     b = d.buffer(4096)
     for kb in 32, 48, 64, 96, 160, 200, 227:
+        argument(d, d.kernel(p, "k", b, c.c_int(kb * 256)), b, kb)
+
+
+def local_binary():
+    """The driver's own PTX with a larger variable, as a program's binary."""
+    d = CL()
+    p, log, _ = d.build(DECLARED % (47 * 256))
+    ptx = d.binary(p)
+    for kb in ABOVE_48[2:]:
+        p, log, _ = d.build(re.sub(r"(\.shared [^;]*\[)%d\]" % (47 * 1024), r"\g<1>%d]" % (kb * 1024), ptx), "", True)
+        declared(d, p, log, "%d KB in a binary:" % kb)
+
+
+def extension(d, name):
+    get = d.l.clGetExtensionFunctionAddressForPlatform
+    get.restype = c.c_void_p
+    return get(d.p, name.encode())
+
+
+def carve_out():
+    """cl_nv_kernel_attribute: how much of a processor's memory is local. Attribute 0 is the preferred size."""
+    d = CL()
+    most = d.number(0x400B)
+    write, read = (extension(d, "cl%sKernelAttributeNV" % w) for w in ("Set", "Get"))
+    print("local bytes a processor, at most: %s; functions %s, %s" % (most, bool(write), bool(read)))
+    if not write or most == "?":
+        return
+    kinds = c.c_void_p, c.c_void_p, c.c_uint, c.c_size_t, c.c_void_p
+    write = c.CFUNCTYPE(c.c_int, *kinds)(write)
+    p, log, _ = d.build(ARGUMENT)
+    b, v = d.buffer(4096), c.c_uint64()
+    for kb in 48, 64, 100, 160, 227:
         k = d.kernel(p, "k", b, c.c_int(kb * 256))
-        code = d.l.clSetKernelArg(k, 2, c.c_size_t(kb * 1024), None) or d.run(k) or d.finish()
-        print(kb, "KB as an argument:", "status %d" % code if code else "right" if d.read(b, 1)[0] == kb * 256 - 1 else "WRONG")
+        if read:
+            size = c.c_size_t()
+            code = c.CFUNCTYPE(c.c_int, *kinds, c.c_void_p)(read)(k, d.d, 0, 8, c.addressof(v), c.addressof(size))
+            print("before: status %d, %d" % (code, v.value), end="; ")
+        for bytes_ in c.c_uint32(most), c.c_uint64(most):
+            code = write(k, d.d, 0, c.sizeof(bytes_), c.addressof(bytes_))
+            print("set with %d bytes: status %d" % (c.sizeof(bytes_), code), end="; ")
+            if code == 0:
+                break
+        argument(d, k, b, kb)
+
+
+def clusters():
+    """Groups that share a cluster, which only the PTX can ask for."""
+    d = CL()
+    p, log, _ = d.build("""kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k(global float *o)
+{ uint n; __asm__ volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(n)); o[get_global_id(0)] = n; }""")
+    if not p:
+        print("%cluster_nctaid.x as inline PTX:", seen(log))
+        return
+    ptx, b = d.binary(p), d.buffer(4096)
+    for name, text in (("as it is", ptx),
+                       ("2 asked for", re.sub(r"(\.entry [^{]*\))", r"\1\n.explicitcluster\n.reqnctapercluster 2, 1, 1", ptx, count=1))):
+        p, log, _ = d.build(text, "", True)
+        if not p:
+            print(name, "refused:", seen(log) or log[:300])
+            continue
+        code = d.run(d.kernel(p, "k", b), 512) or d.finish()
+        print(name, "status %d," % code, "groups in a cluster:", set(d.read(b, 512)) if not code else "?")
 
 
 BULK = r"""kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k(global float *o, global const float *x)
@@ -332,24 +409,73 @@ def wgmma_cuda():
     print("PTX through CUDA's driver: m64n8k16 of ones:", set(out), "(16 is right)")
 
 
+def buffers(d, siblings, count):
+    """Buffers for arguments: plain ones, or parts of one buffer that has `siblings` parts."""
+    if not siblings:
+        return [d.buffer(4096) for _ in range(count)]
+    each, code = max(d.number(0x1019) // 8, 4096), c.c_int()
+    root = d.buffer(each * siblings)
+    region, parts = c.c_size_t * 2, []
+    for i in range(siblings):
+        parts.append(c.c_void_p(d.l.clCreateSubBuffer(root, c.c_uint64(1), 0x1220, region(i * each, 4096), c.byref(code))))
+        if code.value:
+            raise RuntimeError("clCreateSubBuffer: %d" % code.value)
+    return [parts[i * siblings // count] for i in range(count)]
+
+
 def launches():
+    """What a launch costs the host, and the device until all are done."""
     d = CL()
-    p, log, _ = d.build("kernel void k(global float *o) { if (get_global_id(0) == 12345678) o[0] = 1; }")
-    k = d.kernel(p, "k", d.buffer(64))
-    for n in 200, 2000, 2000:
-        start = time.perf_counter()
-        for _ in range(n):
-            d.run(k)
-        mid = time.perf_counter()
-        d.finish()
-        end = time.perf_counter()
-        print("%d launches: %.2f us each to enqueue (of which Python takes about 1), %.2f us until done" % (
-            n, (mid - start) / n * 1e6, (end - start) / n * 1e6))
+    n = 1000
+    for arguments in 1, 12:
+        p, log, _ = d.build("kernel void k(%s) { if (get_global_id(0) == 12345678) %s; }" % (
+            ", ".join("global float *a%d" % i for i in range(arguments)), "; ".join("a%d[0] = 1" % i for i in range(arguments))))
+        for siblings in 0, 1, 100, 500:
+            bound = buffers(d, siblings, arguments)
+            for again in False, True:
+                k, took = d.kernel(p, "k", *bound), []
+                for _ in range(3):
+                    start = time.perf_counter()
+                    for i in range(n):
+                        if again:
+                            d.l.clSetKernelArg(k, 0, c.c_size_t(8), c.byref(bound[i % arguments]))
+                        d.run(k)
+                    mid = time.perf_counter()
+                    d.finish()
+                    took.append((time.perf_counter() - start, mid - start))
+                done, enqueued = min(took)
+                print("%2d arguments, %s%s: %.2f us each to enqueue (of which Python takes about 1), %.2f us until done" % (
+                    arguments, "parts of a buffer with %d" % siblings if siblings else "plain buffers",
+                    ", one set again" if again else "", enqueued / n * 1e6, done / n * 1e6))
     start = time.perf_counter()
     for _ in range(300):
         d.run(k)
         d.finish()
     print("launch and finish: %.1f us" % ((time.perf_counter() - start) / 300 * 1e6))
+
+
+def gaps():
+    """From the end of a kernel to the beginning of the next, which needs its result, by events."""
+    d, code = CL(), c.c_int()
+    q = c.c_void_p(d.l.clCreateCommandQueue(d.x, d.d, c.c_uint64(2), c.byref(code)))
+    p, log, _ = d.build("kernel void k(global float *o, global const float *x) { float s = 0; "
+                        "for (int i = 0; i < 64; i++) s += x[(get_global_id(0) + i * 128) & 1023]; o[get_global_id(0)] = s; }")
+    for siblings in 0, 2, 500:
+        a, b = buffers(d, siblings, 2)
+        ks, events = (d.kernel(p, "k", a, b), d.kernel(p, "k", b, a)), [c.c_void_p() for _ in range(100)]
+        for i, e in enumerate(events):
+            d.ok("clEnqueueNDRangeKernel", q, ks[i % 2], 1, None, (c.c_size_t * 1)(1024),
+                 (c.c_size_t * 1)(128), 0, None, c.byref(e))
+        d.ok("clFinish", q)
+        times = []
+        for e in events:
+            at = [c.c_uint64(), c.c_uint64()]
+            for what, v in zip((0x1282, 0x1283), at):
+                d.ok("clGetEventProfilingInfo", e, what, c.c_size_t(8), c.byref(v), None)
+            times.append([v.value / 1e3 for v in at])
+        between = sorted(n[0] - e[1] for e, n in zip(times, times[1:]))
+        print("100 kernels, %s: median %.2f us each, gap %.2f us, longest %.2f" % (
+            "parts of a buffer with %d" % siblings if siblings else "plain buffers", sorted(e[1] - e[0] for e in times)[50], between[49], between[-1]))
 
 
 def transfers():
