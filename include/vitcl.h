@@ -250,7 +250,7 @@ typedef struct {
     size_t size;
     char family[32], name[128];
     uint32_t layers, width, heads, mlp, classes; /* classes 0: no classifier */
-    uint32_t height, width_px, patch; /* trained picture and patch, in pixels */
+    uint32_t trained_height, trained_width, patch; /* in pixels */
     uint32_t input_height, input_width; /* default picture size: the trained one
                                            unless the config gives another */
     uint32_t tokens; /* per picture in a block, with the class token */

@@ -292,8 +292,8 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     info.heads = (uint32_t)c->heads;
     info.mlp = (uint32_t)c->mlp;
     info.classes = (uint32_t)c->classes;
-    info.height = (uint32_t)c->height;
-    info.width_px = (uint32_t)c->width_px;
+    info.trained_height = (uint32_t)c->height;
+    info.trained_width = (uint32_t)c->width_px;
     vt_model_input(&info.input_height, &info.input_width, model->model);
     info.patch = (uint32_t)c->patch_h;
     tokens = vt_plan_find(p, "embed");

@@ -34,8 +34,8 @@ static void print_json(const vitcl_model_info *m, const char *name,
     printf(",\"trained_height\":%u,\"trained_width\":%u,\"height\":%u,"
            "\"picture_width\":%u,\"pixels\":\"%s\",\"patch\":%u,"
            "\"tokens\":%u",
-           m->height, m->width_px, size.height, size.width, pixels, m->patch,
-           m->tokens);
+           m->trained_height, m->trained_width, size.height, size.width, pixels,
+           m->patch, m->tokens);
     if (patches)
         printf(",\"max_num_patches\":%u", patches);
     printf(",\"parameters\":%llu,\"gmac\":%.6f,\"batch\":%u",
@@ -73,9 +73,9 @@ static void print_picture(const vitcl_model_info *m, frame_size size,
     const bool pillow = strcmp(pixels, "pillow") == 0;
     char trained[LINE / 2] = "", text[LINE];
 
-    if (size.height != m->height || size.width != m->width_px)
-        snprintf(trained, sizeof trained, " (trained at %ux%u)", m->height,
-                 m->width_px);
+    if (size.height != m->trained_height || size.width != m->trained_width)
+        snprintf(trained, sizeof trained, " (trained at %ux%u)",
+                 m->trained_height, m->trained_width);
     snprintf(text, sizeof text, "%ux%u%s, patches of %u, %u token%s%s%s",
              size.height, size.width, trained, m->patch, m->tokens,
              vt_plural(m->tokens), pillow ? "" : ", resized as by ",

@@ -15,7 +15,7 @@ says '--classes-by number matches them by number'
 number=(--classes-by number)
 run 0 eval -m "$model" --data data --json "${number[@]}"
 json out
-out_has '"pictures":1,"failed":0,.*"top1":1,"top5":1'
+out_has '"pictures":1,"failed":0,.*"top1":1}'
 cp "$VT_DATA/sample.jpg" "data/$other/b.jpg"
 run 0 eval -m "$model" --data data --json --classes --batch 1 "${number[@]}"
 json out

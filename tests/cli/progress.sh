@@ -46,10 +46,10 @@ last = changing[-1]
 wanted = {
     30: r"epoch 100/100  loss \d\.\d{4}$",
     60: r"epoch 100/100  loss \d\.\d{4}  acc \d+\.\d %  (\d[\d.]+/s  )?0:00 left$",
-    80: r"epoch 100/100  loss \d\.\d{4}  acc.* \d+\.\d %  lr 0\.0e\+00  "
+    80: r"epoch 100/100  loss \d\.\d{4}  acc.* \d+\.\d %  lr 0  "
         r"\d+(/s| pictures/s)  0:00 left$",
     100: r"(\[#{10,}\]  )?epoch 100/100  loss \d\.\d{4}  accuracy \d+\.\d %  "
-         r"lr 0\.0e\+00  \d+ pictures/s  0:00 left$"}
+         r"lr 0  \d+ pictures/s  0:00 left$"}
 assert re.match(wanted[columns], last), last
 wanted = {30: r"epoch 1/100: loss \d\.\d{4}$",
           60: r"epoch 1/100: loss \d\.\d{4}, .*held-out \d+\.\d\d %(, best)?$",

@@ -234,8 +234,8 @@ static int show_positions(inspect_files *f, const vitcl_model *m,
                           const vitcl_model_info *info)
 {
     static const char *const prefixes[] = {"", "blocks.0."};
-    const size_t gh = info->patch ? info->height / info->patch : 0,
-                 gw = info->patch ? info->width_px / info->patch : 0,
+    const size_t gh = info->patch ? info->trained_height / info->patch : 0,
+                 gw = info->patch ? info->trained_width / info->patch : 0,
                  n = gh * gw;
     size_t rows = 0, width = 0;
     float *w = NULL;

@@ -224,7 +224,7 @@ int speeds_write(bool *wrong, FILE *out, vitcl_device *device, double seconds)
     if (vitcl_model_new(&w.model, device, MODEL, 0) != VITCL_OK ||
         vitcl_model_describe(&info, w.model, 0, 0, 0) != VITCL_OK)
         code = failed();
-    w.picture = (size_t)info.height * info.width_px * 3;
+    w.picture = (size_t)info.trained_height * info.trained_width * 3;
     w.rgb = calloc(MOST, w.picture + 1);
     if (code == EXIT_OK && !w.rgb)
         code = fail("out of memory");

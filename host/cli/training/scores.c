@@ -16,8 +16,10 @@ static void print_json(const vt_tally *t, const confusion *c)
            (unsigned long long)t->pictures, (unsigned long long)t->failed,
            t->rows);
     json_number(share(t->right1, t->pictures));
-    printf(",\"top5\":");
-    json_number(share(t->right5, t->pictures));
+    if (t->columns > 5) {
+        printf(",\"top5\":");
+        json_number(share(t->right5, t->pictures));
+    }
     if (t->real) {
         printf(",\"real_pictures\":%llu,\"real\":",
                (unsigned long long)t->real_pictures);
@@ -30,9 +32,10 @@ static void print_json(const vt_tally *t, const confusion *c)
 
 static void print_text(const vt_tally *t, const confusion *c)
 {
-    printf("pictures\t%llu\ntop1\t%.4f\ntop5\t%.4f\n",
-           (unsigned long long)t->pictures, share(t->right1, t->pictures),
-           share(t->right5, t->pictures));
+    printf("pictures\t%llu\ntop1\t%.4f\n", (unsigned long long)t->pictures,
+           share(t->right1, t->pictures));
+    if (t->columns > 5) /* of fewer, all are among the first five */
+        printf("top5\t%.4f\n", share(t->right5, t->pictures));
     if (t->real)
         printf("real_pictures\t%llu\nreal\t%.4f\n",
                (unsigned long long)t->real_pictures,

@@ -42,6 +42,14 @@ static double time_left(const training_line *t, const vitcl_train_event *e,
     return spent * (double)(e->steps - e->step) / (double)(e->step - t->first);
 }
 
+static void add_rate(fields *f, int drop, double lr)
+{
+    if (lr == 0)
+        fields_add(f, drop, "lr 0");
+    else
+        fields_add(f, drop, "lr %.1e", lr);
+}
+
 void training_line_show(training_line *t, const vitcl_train_event *e)
 {
     const double at = now(), spent = at - t->start;
@@ -59,7 +67,7 @@ void training_line_show(training_line *t, const vitcl_train_event *e)
     fields_add(&f, 1, "epoch %u/%u", e->epoch, e->epochs);
     fields_add(&f, 0, "loss %.4f", e->epoch_loss);
     add_share(&f, 3, "accuracy", "acc", e->epoch_accuracy, 1);
-    fields_add(&f, 5, "lr %.1e", e->lr);
+    add_rate(&f, 5, e->lr);
     fields_add_rate(&f, 4, t->rate, "pictures");
     fields_add_left(&f, 2, time_left(t, e, spent));
     fields_show(&f, e->step, e->steps);
@@ -85,7 +93,7 @@ void training_line_epoch(training_line *t, const vitcl_train_event *e)
         if (e->best)
             fields_add(&f, 3, "best");
     }
-    fields_add(&f, 8, "lr %.1e", e->lr);
+    add_rate(&f, 8, e->lr);
     fields_add_rate(&f, 7, t->rate, "pictures");
     if (t->on)
         fields_fit(&f);
