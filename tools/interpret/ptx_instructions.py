@@ -4,6 +4,8 @@ bind() gives an instruction's kind and a function of (where, lanes): the threads
 which it is executed, as NumPy's `where` and as numbers. Sections and tables named
 here are those of the PTX ISA document.
 """
+import re
+
 import numpy as np
 
 WARP = 32
@@ -530,16 +532,13 @@ def ldmatrix(run, i):
     return read
 
 
-WGMMA = {  # columns, how a word is read, numbers in a word, type of the sums, operands behind the descriptors
-    "m64n128k16.f32.f16.f16": (128, half_numbers, 2, np.float32, ["1", "1", "1", "0", "0"]),
-    "m64n128k16.f32.bf16.bf16": (128, bf16_numbers, 2, np.float32, ["1", "1", "1", "0", "0"]),
-    "m64n128k32.s32.s8.s8": (128, byte_numbers, 4, np.int32, ["1"])}
+WGMMA = {"f16": (half_numbers, 2, np.float32), "bf16": (bf16_numbers, 2, np.float32), "s8": (byte_numbers, 4, np.int32)}
 
 
 def described(run, descriptor, rows, groups):
-    """The words of `rows` rows of 32 bytes, for each group of four warps: "Matrix Descriptor Format". Of a descriptor, bits
-    0-13 are the address and 32-45 the distance of eight rows to the next, in 16 bytes; 62-63 are 2 for a swizzle of 64
-    bytes: there bits 4 and 5 of an address are changed by its bits 7 and 8."""
+    """The places of the words of `rows` rows of 32 bytes, for each group of four warps: "Matrix Descriptor Format". Of a
+    descriptor, bits 0-13 are the address and 32-45 the distance of eight rows to the next, in 16 bytes; 62-63 are 2 for a
+    swizzle of 64 bytes: there bits 4 and 5 of an address are changed by its bits 7 and 8."""
     every = np.broadcast_to(descriptor, run.lanes).reshape(-1, 4 * WARP)[groups]
     first = groups * 4 * WARP
     run.complain((every != every[:, :1]).any(1), first, "wgmma whose threads have several descriptors")
@@ -548,37 +547,90 @@ def described(run, descriptor, rows, groups):
     at = ((d & 0x3fff) << 4) + (r // 8) * ((d >> 32 & 0x3fff) << 4) + r % 8 * 64 + w * 4
     at ^= at >> 3 & 0x30
     lanes = np.broadcast_to(first[:, None, None], at.shape).ravel()
-    place = run.shared.places(at.ravel().astype(np.uint32), 4, lanes, "wgmma")
-    run.shared.looked_at(place, MANY, lanes)
-    return run.shared.words[place].reshape(at.shape)
+    return run.shared.places(at.ravel().astype(np.uint32), 4, lanes, "wgmma").reshape(at.shape)
+
+
+class Multiplication:
+    """One wgmma of some groups of four warps, which is done when they wait for it: until then its words of shared memory
+    are being read."""
+
+    def __init__(self, run, groups, operands, finish):
+        self.run, self.groups, self.operands, self.finish = run, groups, operands, finish
+        self.batch = run.wgmma_committed[groups]
+        self.look(groups >= 0)
+        for at in operands:
+            np.add.at(run.shared.multiplied, at.ravel(), 1)
+
+    def look(self, some):
+        for at in self.operands:
+            lanes = np.broadcast_to((self.groups[some] * 4 * WARP)[:, None, None], at[some].shape).ravel()
+            self.run.shared.looked_at(at[some].ravel(), MANY, lanes)
+
+    def done(self, some):
+        """Of these groups; returns whether of all."""
+        if not some.any():
+            return False
+        for at in self.operands:
+            np.add.at(self.run.shared.multiplied, at[some].ravel(), -1)
+        self.look(some)
+        self.finish(self.groups[some], *(self.run.shared.words[at[some]] for at in self.operands))
+        self.groups, self.batch = self.groups[~some], self.batch[~some]
+        self.operands = [at[~some] for at in self.operands]
+        return not self.groups.size
 
 
 def wgmma(run, i):
-    """wgmma.mma_async: four warps multiply 64 rows, 16 of each. The sums are there at once: that nobody reads them before
-    wgmma.wait_group is not checked."""
-    if i.name.partition("wgmma.")[2] in ("fence.sync.aligned", "commit_group.sync.aligned", "wait_group.sync.aligned"):
+    """wgmma.mma_async: four warps multiply 64 rows, 16 of each, when they wait for it. That wgmma.fence stands where it must
+    is not checked."""
+    name, _, form = i.name.partition("wgmma.")[2].partition(".sync.aligned")
+
+    def whole(lanes):
+        groups = np.unique(lanes // (4 * WARP))
+        if groups.size * 4 * WARP != len(lanes):
+            run.fail("wgmma without all four warps")
+        return groups
+
+    if name == "fence":
         return lambda where, lanes: None
-    form = i.name.partition("wgmma.mma_async.sync.aligned.")[2]
-    if form not in WGMMA:
+    if name == "commit_group":
+        def commit(where, lanes):
+            run.wgmma_committed[whole(lanes)] += 1
+        return commit
+    if name == "wait_group":  # N of the latest groups may still be computed
+        n = int(i.operands[0])
+
+        def wait(where, lanes):
+            waits = np.zeros(len(run.wgmma_committed), bool)
+            waits[whole(lanes)] = True
+            run.multiplications = [m for m in run.multiplications
+                                   if not m.done(waits[m.groups] & (m.batch < run.wgmma_committed[m.groups] - n))]
+        return wait
+    found = re.fullmatch(r"\.m64n(\d+)k(16\.f32|32\.s32)\.(f16|bf16|s8)\.\3", form)
+    if name != "mma_async" or not found or (found[3] == "s8") != found[2].startswith("32"):
         unknown(run, i)
-    columns, numbers, per, of_sum, rest = WGMMA[form]
-    sums = [run.row(x, of_sum) for x in vector(i.operands[0])]
-    if i.operands[3:] != rest or len(sums) != columns // 2:
+    columns, (numbers, per, of_sum) = int(found[1]), WGMMA[found[3]]
+    sums, scale = [run.row(x, of_sum) for x in vector(i.operands[0])], i.operands[3]  # 0 or a false predicate: no sums before
+    if i.operands[4:] != [["1", "1", "0", "0"], []][per == 4] or len(sums) != columns // 2 or columns % 8 or columns > 256:
         unknown(run, i)
+    keep = None if scale in ("0", "1") else run.row(scale, bool)
     a, b = (source(run, x, np.uint64) for x in i.operands[1:3])
     warp, lane, e = np.arange(4)[:, None, None], LANE[None, :, None], np.arange(len(sums))[None, None, :]
     row, column = warp * 16 + lane // 4 + 8 * (e // 2 % 2), e // 4 * 8 + lane % 4 * 2 + e % 2
 
     def multiply(where, lanes):
-        groups = np.unique(lanes // (4 * WARP))
-        if groups.size * 4 * WARP != len(lanes):
-            run.fail("wgmma without all four warps")
-        x, y = (numbers(np.ascontiguousarray(described(run, d, rows, groups))).reshape(groups.size, rows, 8 * per)
-                for d, rows in ((a, 64), (b, columns)))
-        more = (x @ y.swapaxes(1, 2))[:, row, column].reshape(-1, len(sums))
-        for j, s in enumerate(sums):
-            total = s[lanes].astype(np.float64) + more[:, j]
-            s[lanes] = total.astype(np.int64) if of_sum is np.int32 else total.astype(of_sum)
+        groups = whole(lanes)
+        kept = np.full(run.lanes, scale != "0") if keep is None else keep.copy()
+
+        def finish(some, *words):
+            at = (some[:, None] * 4 * WARP + np.arange(4 * WARP)).ravel()
+            x, y = (numbers(np.ascontiguousarray(w)).reshape(some.size, -1, 8 * per) for w in words)
+            more = (x @ y.swapaxes(1, 2))[:, row, column].reshape(-1, len(sums))
+            for j, s in enumerate(sums):
+                total = np.where(kept[at], s[at].astype(np.float64), 0) + more[:, j]
+                s[at] = total.astype(np.int64) if of_sum is np.int32 else total.astype(of_sum)
+
+        run.multiplications.append(Multiplication(
+            run, groups, [described(run, d, rows, groups) for d, rows in ((a, 64), (b, columns))], finish))
         run.counts["wgmma"] = run.counts.get("wgmma", 0) + groups.size
     return multiply
 

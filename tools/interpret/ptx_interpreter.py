@@ -9,6 +9,8 @@ What is stricter than hardware, and stops with a line that names the instruction
 and a thread:
   - a copy of cp.async arrives as late as it may: its words can be neither read
     nor written until the thread that began it has waited for its group;
+  - wgmma reads its words of shared memory, and writes its sums, as late as it may: when its threads wait for it. Until then
+    those words cannot be written, and its sums are the old ones;
   - a word of shared memory that one thread wrote, or that a copy of its brought,
     is another's only after a barrier; nor may it be written where another reads
     before the barrier; what nobody wrote cannot be read, but by ldmatrix, as NaN, for columns that are not used;
@@ -191,6 +193,7 @@ class Shared:
         self.writer, self.reader = np.full(n, NOBODY, np.int32), np.full(n, NOBODY, np.int32)
         self.written, self.read_at = np.zeros(n, np.int32), np.full(n, -1, np.int32)  # in which epoch
         self.coming = np.full(n, NOBODY, np.int32)  # whose copy is on its way
+        self.multiplied = np.zeros(n, np.int32)  # by how many wgmma that nobody has waited for
         self.epoch = np.zeros(groups, np.int32)  # barriers so far
         self.copies = []  # (words, lanes, group of each) on their way
 
@@ -226,6 +229,7 @@ class Shared:
         run, now = self.run, self.epoch[self.run.group_of[lanes]]
         run.complain(self.coming[at] != NOBODY, lanes,
                      "write of a word whose copy is on its way, begun by thread %d", self.coming[at] % run.items)
+        run.complain(self.multiplied[at] > 0, lanes, "write of a word that wgmma may still read: nobody has waited for it")
         run.complain((self.read_at[at] == now) & (self.reader[at] != lanes), lanes,
                      "write of what another thread read (%d; -2: several), without a barrier between",
                      np.where(self.reader[at] == MANY, MANY, self.reader[at] % run.items))
@@ -287,6 +291,8 @@ class Run:
         self.group_of = np.repeat(np.arange(len(groups)), self.items)
         self.groups = groups
         self.committed = np.zeros(self.lanes, np.int32)  # groups of copies
+        self.wgmma_committed = np.zeros(-(-self.lanes // (4 * WARP)), np.int32)  # of four warps: their groups of wgmma
+        self.multiplications = []  # that nobody has waited for
         self.shared = Shared(self, kernel, len(groups))
         self.values, self.at = values, None
         self.rows, self.names = {}, {name: at for name, at, _ in kernel.shared}
@@ -374,6 +380,8 @@ class Run:
                     state[mask] = GONE
                     if any(mask[owners].any() for _, owners, _ in self.shared.copies):
                         self.fail("a thread ends with copies on their way")
+                    if any(mask[m.groups * 4 * WARP].any() for m in self.multiplications):
+                        self.fail("a thread ends with a wgmma on its way")
                     break
                 taken = work(where, lanes)  # a branch
                 goal = self.kernel.labels.get(self.at.operands[0])
