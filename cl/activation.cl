@@ -1,5 +1,5 @@
 /*
- * activation.cl - the activations of vt_act in common_math.cl, element by
+ * activation.cl - the activations of vt_act in common_math_acts.cl, element by
  * element.
  *
  *     out[n] = act(x[n]);  derivative[n] = act'(x[n])
@@ -10,8 +10,8 @@
  * is for the others and for training, whose backward pass needs the derivative.
  *
  * Launch    global {ceil(n / (PER*V))}
- * Defines   ACT, a VT_ACT_* of common_math.cl: GELU (erf, tanh, quick), tanh,
- *           ReLU, SiLU; DERIVATIVE to write it too; V, PER (common.cl).
+ * Defines   ACT, a VT_ACT_* of common_math_acts.cl; DERIVATIVE to write it too;
+ *           V, PER (common.cl).
  *
  * Paper     Hendrycks, Gimpel 2016, arXiv:1606.08415.
  * Host      host/ops/activation.c     Test  tests/ops/test_activation.c

@@ -2,11 +2,11 @@
  * common_math.cl - functions of numbers.
  *
  * Functions   vt_exp, vt_exp2_down (2^x for x <= 0, as in a softmax), vt_erf,
- *             vt_tanh, vt_sigmoid, vt_act and vt_act_grad for float, float4,
- *             float8 and float16. The polynomials are our own: a driver's exp()
- *             may be slow and scalar, and its bits differ between drivers. With
- *             contraction off and fma() written out, the bits are the same
- *             wherever division is correctly rounded.
+ *             vt_tanh and vt_sigmoid for float, float4, float8 and float16. The
+ *             polynomials are our own: a driver's exp() may be slow and scalar,
+ *             and its bits differ between drivers. With contraction off and
+ *             fma() written out, the bits are the same wherever division is
+ *             correctly rounded.
  * Lanes       vt_hsum, vt_hmax: over the lanes of a vector, as a tree.
  * Random      vt_hash: bits that depend on (state, index) alone.
  *
@@ -19,15 +19,6 @@
  * took a tenth of a matrix multiplication's time.
  */
 #define VT_LOG2E 1.44269504f
-
-/* as vt_act in host/ocl/ocl.h */
-#define VT_ACT_NONE 0
-#define VT_ACT_GELU 1
-#define VT_ACT_GELU_TANH 2
-#define VT_ACT_GELU_QUICK 3
-#define VT_ACT_TANH 4
-#define VT_ACT_RELU 5
-#define VT_ACT_SILU 6
 
 /* Behind a product of halves or bytes (of gemm_mma.cl, or with QUICK the sum of
  * its parts) the error of the device's own reciprocal does not matter, and a
@@ -108,55 +99,6 @@
     static inline F __attribute__((overloadable)) vt_sigmoid(F x)              \
     {                                                                          \
         return (F)(1.0f) / (vt_exp(-x) + 1.0f);                                \
-    }                                                                          \
-    static inline F __attribute__((overloadable)) vt_act(F x, int kind)        \
-    {                                                                          \
-        switch (kind) {                                                        \
-        case VT_ACT_GELU:                                                      \
-            return 0.5f * x * (vt_erf(x * 0.707106781f) + 1.0f);               \
-        case VT_ACT_GELU_TANH:                                                 \
-            return 0.5f * x *                                                  \
-                   (vt_tanh(0.797884561f * fma(0.044715f * x * x, x, x)) +     \
-                    1.0f);                                                     \
-        case VT_ACT_GELU_QUICK:                                                \
-            return x * vt_sigmoid(1.702f * x);                                 \
-        case VT_ACT_TANH:                                                      \
-            return vt_tanh(x);                                                 \
-        case VT_ACT_RELU:                                                      \
-            return select(x, (F)(0.0f), x < (F)(0.0f));                        \
-        case VT_ACT_SILU:                                                      \
-            return x * vt_sigmoid(x);                                          \
-        default:                                                               \
-            return x;                                                          \
-        }                                                                      \
-    }                                                                          \
-    /* d act(x) / dx */                                                        \
-    static inline F __attribute__((overloadable)) vt_act_grad(F x, int kind)   \
-    {                                                                          \
-        F s, t;                                                                \
-        switch (kind) {                                                        \
-        case VT_ACT_GELU:                                                      \
-            s = 0.5f * (vt_erf(x * 0.707106781f) + 1.0f);                      \
-            return fma(x * 0.398942280f,                                       \
-                       vt_exp2_down(x * x * (-0.5f * VT_LOG2E)), s);           \
-        case VT_ACT_GELU_TANH:                                                 \
-            t = vt_tanh(0.797884561f * fma(0.044715f * x * x, x, x));          \
-            s = 0.797884561f * fma(0.134145f * x, x, (F)(1.0f));               \
-            return 0.5f * (t + 1.0f) + 0.5f * x * (1.0f - t * t) * s;          \
-        case VT_ACT_GELU_QUICK:                                                \
-            s = vt_sigmoid(1.702f * x);                                        \
-            return fma(1.702f * x * s, 1.0f - s, s);                           \
-        case VT_ACT_TANH:                                                      \
-            t = vt_tanh(x);                                                    \
-            return 1.0f - t * t;                                               \
-        case VT_ACT_RELU:                                                      \
-            return select((F)(0.0f), (F)(1.0f), x > (F)(0.0f));                \
-        case VT_ACT_SILU:                                                      \
-            s = vt_sigmoid(x);                                                 \
-            return fma(x * s, 1.0f - s, s);                                    \
-        default:                                                               \
-            return (F)(1.0f);                                                  \
-        }                                                                      \
     }
 VT_MATH(float, int)
 VT_MATH(float4, int4)

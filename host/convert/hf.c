@@ -57,6 +57,24 @@ static int dino_ratio(const vt_config *c)
     return 0;
 }
 
+static const char *const acts[VT_ACTS] = {
+    [VT_ACT_NONE] = "linear",
+    [VT_ACT_GELU] = "gelu",
+    [VT_ACT_GELU_TANH] = "gelu_pytorch_tanh",
+    [VT_ACT_GELU_QUICK] = "quick_gelu",
+    [VT_ACT_TANH] = "tanh",
+    [VT_ACT_RELU] = "relu",
+    [VT_ACT_SILU] = "silu",
+    [VT_ACT_SIGMOID] = "sigmoid",
+    [VT_ACT_RELU6] = "relu6",
+    [VT_ACT_RELU2] = "relu2",
+    [VT_ACT_RELU_LEAKY] = "leaky_relu",
+    [VT_ACT_MISH] = "mish",
+    [VT_ACT_SWISH_HARD] = "hardswish",
+    [VT_ACT_GELU_10] = "gelu_10",
+    [VT_ACT_LAPLACE] = "laplace",
+};
+
 /* NULL, or what HF's class for this model type does not support. Tensors that
  * it does not have are found when they are written. */
 static const char *hf_lacks(const vt_config *c, vt_export_to to)
@@ -64,6 +82,8 @@ static const char *hf_lacks(const vt_config *c, vt_export_to to)
     const bool mean = c->pool == VT_POOL_MEAN || c->pool == VT_POOL_MAX;
     const bool dino = to == VT_TO_HF_DINOV2 || to == VT_TO_HF_DINOV2_GLU;
 
+    if (!acts[c->act])
+        return "this activation";
     if (c->rope.kind)
         return "rotary positions";
     if (c->post_norm)
@@ -191,12 +211,6 @@ static void put_hf_labels(FILE *f, const vt_model *m, uint32_t n)
 
 void vt_hf_config(FILE *f, const vt_model *m, const vt_target *t)
 {
-    static const char *const acts[] = {[VT_ACT_GELU] = "gelu",
-                                       [VT_ACT_GELU_TANH] = "gelu_pytorch_tanh",
-                                       [VT_ACT_GELU_QUICK] = "quick_gelu",
-                                       [VT_ACT_TANH] = "tanh",
-                                       [VT_ACT_RELU] = "relu",
-                                       [VT_ACT_SILU] = "silu"};
     const vt_config *c = vt_model_config(m);
     const vt_certainty certainty = vt_model_certainty(m);
 

@@ -22,6 +22,28 @@ bool vt_timm_oblong(const vt_config *c)
     return c->rel_pos && c->height / c->patch_h != c->width_px / c->patch_w;
 }
 
+static const char *const acts[VT_ACTS] = {
+    [VT_ACT_NONE] = "identity",
+    [VT_ACT_GELU] = "gelu",
+    [VT_ACT_GELU_TANH] = "gelu_tanh",
+    [VT_ACT_GELU_QUICK] = "quick_gelu",
+    [VT_ACT_TANH] = "tanh",
+    [VT_ACT_RELU] = "relu",
+    [VT_ACT_SILU] = "silu",
+    [VT_ACT_SIGMOID] = "sigmoid",
+    [VT_ACT_RELU6] = "relu6",
+    [VT_ACT_RELU2] = "relu2", /* it, GELU_10, LAPLACE: Hugging Face's alone */
+    [VT_ACT_RELU_LEAKY] = "leaky_relu",
+    [VT_ACT_ELU] = "elu",
+    [VT_ACT_SELU] = "selu",
+    [VT_ACT_MISH] = "mish",
+    [VT_ACT_SIGMOID_HARD] = "hard_sigmoid",
+    [VT_ACT_SWISH_HARD] = "hard_swish",
+    [VT_ACT_MISH_HARD] = "hard_mish",
+    [VT_ACT_GELU_10] = "gelu_10",
+    [VT_ACT_LAPLACE] = "laplace",
+};
+
 const char *vt_timm_lacks(const vt_model *m)
 {
     const vt_config *c = vt_model_config(m);
@@ -44,6 +66,9 @@ const char *vt_timm_lacks(const vt_model *m)
            : c->pooler ? "a pooler"
            : strcmp(c->family, "beit") == 0 && c->act != VT_ACT_GELU
                ? "another activation than GELU in BEiT"
+           : c->act == VT_ACT_RELU2 || c->act == VT_ACT_GELU_10 ||
+                   c->act == VT_ACT_LAPLACE
+               ? "this activation"
                : NULL;
 }
 
@@ -115,11 +140,6 @@ const char *vt_timm_pool(const vt_config *c)
 static void put_args(FILE *f, const vt_config *c, const char *architecture,
                      bool no_embed_class, int height, int width)
 {
-    static const char *const acts[] = {[VT_ACT_GELU_TANH] = "gelu_tanh",
-                                       [VT_ACT_GELU_QUICK] = "quick_gelu",
-                                       [VT_ACT_TANH] = "tanh",
-                                       [VT_ACT_RELU] = "relu",
-                                       [VT_ACT_SILU] = "silu"};
     const bool siglip = strstr(architecture, "siglip") != NULL;
     const bool registers = strstr(architecture, "_reg4_") != NULL;
     const bool deit3 = strstr(architecture, "deit3") != NULL;
@@ -163,7 +183,8 @@ static void put_args(FILE *f, const vt_config *c, const char *architecture,
     if (strcmp(c->family, "beit") == 0 && c->pos_embed)
         fputs("  \"use_abs_pos_emb\": true,\n", f);
     /* SwiGLU has one of its own; a layer's constructor would take this one */
-    if (acts[c->act] && !c->swiglu && !strstr(architecture, "quickgelu"))
+    if (c->act != VT_ACT_GELU && !c->swiglu &&
+        !strstr(architecture, "quickgelu"))
         vt_put_text(f, "act_layer", acts[c->act]);
     fprintf(f, "  \"num_heads\": %d\n  ", c->heads);
 }

@@ -29,7 +29,20 @@ typedef enum {
     VT_ACT_GELU_QUICK, /* x sigmoid(1.702 x) */
     VT_ACT_TANH,
     VT_ACT_RELU,
-    VT_ACT_SILU
+    VT_ACT_SILU,
+    VT_ACT_SIGMOID,
+    VT_ACT_RELU6,
+    VT_ACT_RELU2,
+    VT_ACT_RELU_LEAKY,
+    VT_ACT_ELU,
+    VT_ACT_SELU,
+    VT_ACT_MISH,
+    VT_ACT_SIGMOID_HARD,
+    VT_ACT_SWISH_HARD,
+    VT_ACT_MISH_HARD,
+    VT_ACT_GELU_10,
+    VT_ACT_LAPLACE,
+    VT_ACTS
 } vt_act;
 const char *vt_act_name(vt_act a);
 
