@@ -53,6 +53,7 @@ arm() {
 compiled() {
     "$clang" -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -O2 \
         -include "$cl/common.cl" -include "$cl/common_math.cl" \
+        -include "$cl/common_math_acts.cl" \
         -include "$cl/common_dot.cl" -include "$cl/common_halves.cl" \
         -include "$cl/common_storage.cl" -include "$cl/common_work.cl" \
         -DSAVED=1 ${shape:--DNV=2 -DRA=6 -DRB=5} "$@" \
