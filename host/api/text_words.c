@@ -97,12 +97,16 @@ done:
 /* The prompt with the label in place of each "{}". */
 static vitcl_status fill(char **out, const char *prompt, const char *label)
 {
+    const size_t size = strlen(label);
     size_t bytes = 1;
     vitcl_status st;
     char *to;
 
     for (const char *s = prompt; *s; s++)
-        bytes += strncmp(s, "{}", 2) == 0 ? strlen(label) : 1;
+        bytes += strncmp(s, "{}", 2) == 0 ? size : 1;
+    if (bytes > VT_TEXT_MAX)
+        return vt_fail(VITCL_EINVAL, "a prompt with its label has over %zu MB",
+                       VT_TEXT_MAX >> 20);
     VT_TRY(VT_NEW(out, bytes));
     to = *out;
     for (const char *s = prompt; *s; s++) {

@@ -61,6 +61,13 @@ done:
 vitcl_status vt_json_parse(vt_json **out, const char *text, size_t size,
                            int depth, const char *name)
 {
+    return vt_json_parse_cut(out, text, size, depth, name, NULL, 0);
+}
+
+vitcl_status vt_json_parse_cut(vt_json **out, const char *text, size_t size,
+                               int depth, const char *name,
+                               const vt_json_cut *cuts, size_t count)
+{
     vitcl_status st = VITCL_OK;
     vt_json_scan c;
     cJSON *root = NULL;
@@ -68,6 +75,10 @@ vitcl_status vt_json_parse(vt_json **out, const char *text, size_t size,
 
     VT_TRY(vt_json_scan_text(&c, text, size, depth));
     if (c.why) {
+        const size_t at = c.at;
+
+        for (size_t i = 0; i < count; i++)
+            c.at += at >= cuts[i].at ? cuts[i].bytes : 0;
         st = vt_fail(VITCL_ECORRUPT, "%s: invalid JSON at byte %zu: %s", name,
                      c.at, c.why);
         goto done;

@@ -19,6 +19,14 @@ typedef struct vt_json vt_json; /* a value; the root owns all */
  * A text may have at most two million values. */
 vitcl_status vt_json_parse(vt_json **out, const char *text, size_t size,
                            int depth, const char *name);
+/* The same for what is left of a text: behind its byte `at`, `bytes` of the
+ * file are missing. Messages give the byte of the file. */
+typedef struct vt_json_cut {
+    size_t at, bytes;
+} vt_json_cut;
+vitcl_status vt_json_parse_cut(vt_json **out, const char *text, size_t size,
+                               int depth, const char *name,
+                               const vt_json_cut *cuts, size_t count);
 vitcl_status vt_json_load(vt_json **out, const char *path, size_t limit,
                           int depth);
 void vt_json_free(vt_json *root);

@@ -292,10 +292,8 @@ static int compare(work *w, const dupes *o, const char *name)
                         least, tell, w);
     progress_clear(&w->bar);
     guard_end();
-    if (st == VITCL_ESTOPPED)
-        return EXIT_STOPPED;
     if (st != VITCL_OK)
-        return failed();
+        return code_of(st);
     if (o->html && !(w->page = html_open(o->html, "vitcl dupes")))
         return EXIT_FAILED;
     return print(w, vt_index_count(w->index));

@@ -264,10 +264,11 @@ static int look_for(work *w, vitcl_text *text, const text_list *texts)
     for (size_t i = 0; i < texts->count && code == EXIT_OK; i += GROUP) {
         const size_t n = texts->count - i < GROUP ? texts->count - i : GROUP;
 
-        if (vitcl_text_embed(w->queries, text,
-                             (const char *const *)texts->item + i,
-                             (uint32_t)n) != VITCL_OK)
-            return failed();
+        code = code_of(vitcl_text_embed(w->queries, text,
+                                        (const char *const *)texts->item + i,
+                                        (uint32_t)n));
+        if (code != EXIT_OK)
+            return code;
         guard_end(); /* do not restart after printing */
         for (size_t q = 0; q < n; q++) {
             if (is_zero(w->queries + q * width, width))
@@ -278,8 +279,6 @@ static int look_for(work *w, vitcl_text *text, const text_list *texts)
                 return fail("out of memory");
         }
         code = look(w);
-        if (code == EXIT_OK && stopped())
-            code = EXIT_STOPPED;
     }
     return code == EXIT_OK ? finish(w) : code;
 }

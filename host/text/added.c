@@ -139,7 +139,8 @@ done:
 
 /* The text by which a token is found: two may have the same, and the first
  * counts. */
-static vitcl_status find_by(vt_tokenizer *t, size_t number, const char *name)
+static vitcl_status find_by(vt_tokenizer *t, size_t number, size_t *room,
+                            const char *name)
 {
     const vt_token *token = &t->added.all.list[number];
     vt_vocab *v = token->normal ? &t->added.normal : &t->added.raw;
@@ -147,8 +148,10 @@ static vitcl_status find_by(vt_tokenizer *t, size_t number, const char *name)
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_chars_add(&c, token->s, strlen(token->s)));
-    for (size_t k = 0; token->normal && k < t->steps.normalizer_count; k++)
-        VT_TRY(vt_normalize(&c, &t->steps.normalizers[k], &t->steps.map));
+    if (token->normal)
+        st = vt_tokenizer_normalize(&c, t, room);
+    if (st != VITCL_OK)
+        VT_TRY(vt_fail_in(st, "%s: an added token", name));
     if (c.n && vt_vocab_find(v, c.s, c.n) < 0)
         VT_TRY(vt_vocab_add(v, c.s, c.n, number, name));
 done:
@@ -159,11 +162,15 @@ done:
 vitcl_status vt_added_finish(vt_tokenizer *t, const char *name)
 {
     vitcl_status st = VITCL_OK;
+    size_t room = 0;
 
+    for (size_t i = 0; i < t->added.all.n; i++)
+        room += strlen(t->added.all.list[i].s);
+    room = vt_text_room(room);
     for (int special = 1; special >= 0; special--)
         for (size_t i = 0; i < t->added.all.n; i++)
             if (t->added.all.list[i].special == special)
-                VT_TRY(find_by(t, i, name));
+                VT_TRY(find_by(t, i, &room, name));
 done:
     return st;
 }

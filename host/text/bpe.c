@@ -3,6 +3,8 @@
  */
 #include "text/bpe.h"
 
+#include "base/stop.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -61,17 +63,17 @@ static bool before(const pair *a, const pair *b)
 
 static vitcl_status push(work *w, pair p)
 {
-    vitcl_status st =
-        vt_grow(&w->heap, &w->heap_cap, w->pairs + 1, sizeof *w->heap);
+    vitcl_status st;
     size_t i = w->pairs;
 
-    if (st != VITCL_OK)
-        return st;
+    VT_TRY(vt_stop_look());
+    VT_TRY(vt_grow(&w->heap, &w->heap_cap, w->pairs + 1, sizeof *w->heap));
     w->pairs++;
     for (; i > 0 && before(&p, &w->heap[(i - 1) / 2]); i = (i - 1) / 2)
         w->heap[i] = w->heap[(i - 1) / 2];
     w->heap[i] = p;
-    return VITCL_OK;
+done:
+    return st;
 }
 
 static pair pop(work *w)
@@ -168,16 +170,16 @@ done:
 static vitcl_status add_symbol(work *w, int32_t id, size_t at, size_t size,
                                bool frozen)
 {
-    vitcl_status st =
-        vt_grow(&w->symbols, &w->cap, w->count + 1, sizeof *w->symbols);
     const int32_t number = (int32_t)w->count;
+    vitcl_status st;
 
-    if (st != VITCL_OK)
-        return st;
+    VT_TRY(vt_stop_look());
+    VT_TRY(vt_grow(&w->symbols, &w->cap, w->count + 1, sizeof *w->symbols));
     if (number)
         w->symbols[number - 1].after = number;
     w->symbols[w->count++] =
         (symbol){id, (uint32_t)at, (uint32_t)size, number - 1, -1, frozen};
+done:
     return st;
 }
 

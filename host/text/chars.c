@@ -3,10 +3,16 @@
  */
 #include "text/chars.h"
 
+#include "base/stop.h"
 #include "base/utf8.h"
 
 #include <string.h>
 #include <utf8proc.h>
+
+enum {
+    CHUNK = 1 << 16, /* bytes that are normalised at a time, or some more */
+    MARKS_MAX = 1024 /* in a row: utf8proc's time grows with their square */
+};
 
 vitcl_status vt_chars_add(vt_chars *c, const char *s, size_t n)
 {
@@ -15,6 +21,11 @@ vitcl_status vt_chars_add(vt_chars *c, const char *s, size_t n)
 
     if (!vt_sum(&need, c->n, n))
         return vt_fail(VITCL_ENOMEM, "out of memory for a text");
+    if (c->most && need > c->most)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "the tokenizer makes a text too long: over %zu bytes",
+                       c->most);
+    VT_TRY(vt_stop_look());
     VT_TRY(vt_grow(&c->s, &c->cap, need, 1));
     if (n)
         memcpy(c->s + c->n, s, n);
@@ -34,16 +45,18 @@ vitcl_status vt_chars_put(vt_chars *c, uint32_t code)
 void vt_chars_move(vt_chars *c, vt_chars *from)
 {
     free(c->s);
-    *c = *from;
+    *c = (vt_chars){from->s, from->n, from->cap, c->most};
     *from = (vt_chars){0};
 }
 
 vitcl_status vt_ids_add(vt_ids *ids, int32_t id)
 {
-    vitcl_status st = vt_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id);
+    vitcl_status st;
 
-    if (st == VITCL_OK)
-        ids->id[ids->n++] = id;
+    VT_TRY(vt_stop_look());
+    VT_TRY(vt_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id));
+    ids->id[ids->n++] = id;
+done:
     return st;
 }
 
@@ -129,7 +142,7 @@ static bool cased_follows(const char *s, size_t n)
 vitcl_status vt_chars_lower(vt_chars *c, bool final_sigma)
 {
     vitcl_status st = VITCL_OK;
-    vt_chars out = {0};
+    vt_chars out = {.most = c->most};
     bool cased = false; /* the last that is not ignorable */
     size_t ascii = 0;
 
@@ -159,6 +172,40 @@ done:
     return st;
 }
 
+/* A mark that is sorted among its neighbours, alone or by what it becomes. */
+static bool is_mark(uint32_t code)
+{
+    return utf8proc_get_property((utf8proc_int32_t)code)->combining_class ||
+           code == 0xf73 || code == 0xf75 || code == 0xf81 || code == 0xff9e ||
+           code == 0xff9f;
+}
+
+/* Nothing in front of such a character changes with it. */
+static bool stands_alone(uint32_t code)
+{
+    return code < 0x80 || (code >= 0x4e00 && code <= 0x9fff) ||
+           (code >= 0xac00 && code <= 0xd7a3);
+}
+
+/* The bytes of s that are normalised at a time. */
+static vitcl_status chunk(size_t *size, const char *s, size_t n)
+{
+    size_t marks = 0, length;
+
+    for (*size = 0; *size < n; *size += length) {
+        const uint32_t code = vt_chars_code(&length, s + *size, n - *size);
+
+        if (*size >= CHUNK && stands_alone(code))
+            break;
+        marks = is_mark(code) ? marks + 1 : 0;
+        if (marks > MARKS_MAX)
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "a text has over %d combining marks in a row",
+                           MARKS_MAX);
+    }
+    return VITCL_OK;
+}
+
 vitcl_status vt_chars_normalise(vt_chars *c, vt_nf form)
 {
     static const int options[] = {
@@ -167,24 +214,35 @@ vitcl_status vt_chars_normalise(vt_chars *c, vt_nf form)
         [VT_NFKC] = UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
         [VT_NFKD] = UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT,
     };
-    utf8proc_uint8_t *out = NULL;
-    utf8proc_ssize_t n;
+    vt_chars out = {.most = c->most};
+    utf8proc_uint8_t *part = NULL;
+    vitcl_status st = VITCL_OK;
     size_t ascii = 0;
 
     while (ascii < c->n && (unsigned char)c->s[ascii] < 0x80)
         ascii++;
     if (ascii == c->n)
         return VITCL_OK;
-    n = utf8proc_map((const utf8proc_uint8_t *)c->s, (utf8proc_ssize_t)c->n,
-                     &out,
-                     (utf8proc_option_t)(UTF8PROC_STABLE | options[form]));
-    if (n == UTF8PROC_ERROR_NOMEM)
-        return vt_fail(VITCL_ENOMEM, "out of memory for a text");
-    if (n < 0) /* not UTF-8 after a character map of a file: left as it is */
-        return VITCL_OK;
-    free(c->s);
-    *c = (vt_chars){(char *)out, (size_t)n, (size_t)n};
-    return VITCL_OK;
+    for (size_t at = 0, size; at < c->n; at += size) {
+        utf8proc_ssize_t n;
+
+        VT_TRY(chunk(&size, c->s + at, c->n - at));
+        n = utf8proc_map((const utf8proc_uint8_t *)c->s + at,
+                         (utf8proc_ssize_t)size, &part,
+                         (utf8proc_option_t)(UTF8PROC_STABLE | options[form]));
+        if (n == UTF8PROC_ERROR_NOMEM)
+            VT_TRY(vt_fail(VITCL_ENOMEM, "out of memory for a text"));
+        if (n < 0) /* not UTF-8 after a character map of a file: as it is */
+            goto done;
+        VT_TRY(vt_chars_add(&out, (const char *)part, (size_t)n));
+        free(part);
+        part = NULL;
+    }
+    vt_chars_move(c, &out);
+done:
+    free(part);
+    free(out.s);
+    return st;
 }
 
 vitcl_status vt_normal_form(char **out, const char *text, bool composed)

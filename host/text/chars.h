@@ -9,11 +9,12 @@
 typedef struct vt_chars {
     char *s;
     size_t n, cap;
+    size_t most; /* bytes that it may have; 0: any number */
 } vt_chars;
 
 vitcl_status vt_chars_add(vt_chars *c, const char *s, size_t n);
 vitcl_status vt_chars_put(vt_chars *c, uint32_t code);
-/* Takes the place of what `c` had. */
+/* Takes the place of what `c` had, not of its bound. */
 void vt_chars_move(vt_chars *c, vt_chars *from);
 
 typedef struct vt_ids {

@@ -6,7 +6,10 @@
 
 #include <string.h>
 
-#define CLUSTER 6 /* bytes; a longer cluster is mapped by characters */
+enum {
+    CLUSTER = 6,    /* bytes; a longer cluster is mapped by characters */
+    TEXT_MAX = 4096 /* bytes that take a character's place */
+};
 
 vitcl_status vt_charsmap_read(vt_charsmap *out, const void *data, size_t size,
                               const char *name)
@@ -32,6 +35,9 @@ vitcl_status vt_charsmap_read(vt_charsmap *out, const void *data, size_t size,
         for (size_t k = 0; k < 4; k++)
             m.units[i] |= (uint32_t)b[4 + 4 * i + k] << 8 * k;
     memcpy(m.texts, b + 4 + trie, m.size);
+    for (size_t at = 0; at < m.size; at += strlen(m.texts + at) + 1)
+        if (strlen(m.texts + at) > TEXT_MAX)
+            goto damaged;
     *out = m;
     return VITCL_OK;
 damaged:
@@ -82,7 +88,7 @@ const char *vt_charsmap_find(size_t *size, const vt_charsmap *m, const char *s,
 
 vitcl_status vt_charsmap_apply(vt_chars *c, const vt_charsmap *m)
 {
-    vt_chars out = {0};
+    vt_chars out = {.most = c->most};
     vitcl_status st = VITCL_OK;
 
     for (size_t at = 0, cluster; at < c->n; at += cluster) {

@@ -2,22 +2,62 @@
  * encode.c - a text on its way to ids: cleaned, parted at added tokens,
  * normalized, split into words, encoded, cut and padded.
  */
+#include "base/stop.h"
 #include "base/utf8.h"
 #include "text/tokenizer.h"
 
 #include <string.h>
 
-#define TEXT_MAX ((size_t)16 << 20) /* bytes */
-#define SPACE "\xe2\x96\x81"        /* U+2581 */
+#define SPACE "\xe2\x96\x81" /* U+2581 */
+#define LEAST_ROOM ((size_t)1 << 16)
 
 typedef struct job {
     const vt_tokenizer *t;
     vt_ids out;
     vt_words words;
     vt_chars piece; /* between two added tokens, normalized */
+    size_t room;    /* for what is made of the text beyond its bytes */
     bool first;     /* the piece begins the text */
     size_t special; /* where the first special token is, plus 1 */
 } job;
+
+/* A few characters may become many, all of a long text a few times as many:
+ * U+2581 in place of a space is three times as long, a byte as a character
+ * twice. */
+size_t vt_text_room(size_t bytes)
+{
+    return LEAST_ROOM + 4 * bytes;
+}
+
+/* c may grow by *room until spend(). */
+static void bound(vt_chars *c, const size_t *room)
+{
+    c->most = c->n + *room;
+}
+
+static void spend(size_t *room, vt_chars *c, size_t before)
+{
+    *room -= c->n > before ? c->n - before : 0;
+    c->most = 0;
+}
+
+vitcl_status vt_tokenizer_normalize(vt_chars *c, const vt_tokenizer *t,
+                                    size_t *room)
+{
+    const vt_steps *s = &t->steps;
+    vitcl_status st = VITCL_OK;
+
+    for (size_t i = 0; i < s->normalizer_count; i++) {
+        const size_t before = c->n;
+
+        bound(c, room);
+        VT_TRY(vt_normalize(c, &s->normalizers[i], &s->map));
+        spend(room, c, before);
+    }
+done:
+    c->most = 0;
+    return st;
+}
 
 static vitcl_status encode_word(job *j, const char *s, size_t n)
 {
@@ -39,8 +79,13 @@ static vitcl_status encode_words(job *j, const char *s, size_t n)
     if (n == 0)
         return VITCL_OK;
     VT_TRY(vt_words_begin(&j->words, s, n));
-    for (size_t i = 0; i < t->steps.splitter_count; i++)
+    for (size_t i = 0; i < t->steps.splitter_count; i++) {
+        const size_t before = j->words.text.n;
+
+        bound(&j->words.text, &j->room);
         VT_TRY(vt_split(&j->words, &t->steps.splitters[i], j->first));
+        spend(&j->room, &j->words.text, before);
+    }
     for (size_t i = 0, from = 0; i < j->words.n; from = j->words.ends[i++])
         VT_TRY(encode_word(j, j->words.text.s + from, j->words.ends[i] - from));
     j->first = false;
@@ -59,11 +104,11 @@ static vitcl_status encode_behind(job *j, const char *s, size_t n)
     size_t skip;
 
     VT_TRY(vt_chars_add(&whole, t->front, strlen(t->front)));
-    VT_TRY(vt_spm_encode(&ids, &t->spm, whole.s, whole.n));
+    VT_TRY(vt_spm_encode(&ids, &t->spm, &j->room, whole.s, whole.n));
     skip = ids.n;
     ids.n = 0;
     VT_TRY(vt_chars_add(&whole, s, n));
-    VT_TRY(vt_spm_encode(&ids, &t->spm, whole.s, whole.n));
+    VT_TRY(vt_spm_encode(&ids, &t->spm, &j->room, whole.s, whole.n));
     for (size_t i = ids.n >= skip ? skip : 0; i < ids.n; i++)
         VT_TRY(vt_ids_add(&j->out, ids.id[i]));
 done:
@@ -79,7 +124,7 @@ static vitcl_status encode_spm(job *j, const char *s, size_t n)
     vitcl_status st = VITCL_OK;
 
     if (!t->front)
-        return vt_spm_encode(&j->out, &t->spm, s, n);
+        return vt_spm_encode(&j->out, &t->spm, &j->room, s, n);
     VT_TRY(vt_chars_add(&c, s, n));
     if (t->canonical && t->settings.lower)
         VT_TRY(vt_chars_lower(&c, true));
@@ -181,9 +226,7 @@ static vitcl_status encode_piece(job *j, const char *s, size_t n)
 
     j->piece.n = 0;
     VT_TRY(vt_chars_add(&j->piece, s, n));
-    for (size_t i = 0; i < t->steps.normalizer_count; i++)
-        VT_TRY(
-            vt_normalize(&j->piece, &t->steps.normalizers[i], &t->steps.map));
+    VT_TRY(vt_tokenizer_normalize(&j->piece, t, &j->room));
     VT_TRY(part(j, j->piece.s, j->piece.n, &t->added.normal, encode_words));
 done:
     return st;
@@ -277,14 +320,16 @@ vitcl_status vt_tokenizer_encode(int32_t *ids, uint32_t *count,
                                  const vt_tokenizer *t, uint32_t context,
                                  const char *text, size_t bytes)
 {
-    job j = {.t = t, .first = true};
+    job j = {.t = t, .first = true, .room = vt_text_room(bytes)};
     vt_chars c = {0};
     vitcl_status st = VITCL_OK;
 
-    if (bytes > TEXT_MAX)
-        return vt_fail(VITCL_EINVAL, "a text has over %zu MB", TEXT_MAX >> 20);
+    if (bytes > VT_TEXT_MAX)
+        return vt_fail(VITCL_EINVAL, "a text has over %zu MB",
+                       VT_TEXT_MAX >> 20);
     if (!vt_utf8(text, bytes))
         return vt_fail(VITCL_ECORRUPT, "a text is not UTF-8");
+    VT_TRY(vt_stop_look());
     VT_TRY(vt_chars_add(&c, text, bytes));
     VT_TRY(encode_text(&j, &c));
     *count = place(ids, context, t, &j.out);

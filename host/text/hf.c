@@ -72,9 +72,9 @@ done:
 }
 
 static vitcl_status read_vocab(vt_tokenizer *t, vt_stretch s, bool scores,
-                               const char *name)
+                               const char *begin, const char *name)
 {
-    vt_stream r = {.s = s.s, .end = s.s + s.n, .name = name};
+    vt_stream r = {.s = s.s, .end = s.s + s.n, .begin = begin, .name = name};
     const locale_t locale = vt_point_begin();
     vitcl_status st = VITCL_OK;
 
@@ -191,15 +191,17 @@ done:
 }
 
 static vitcl_status read_bpe(vt_tokenizer *t, const vt_json *model,
-                             vt_stretch vocab, vt_stretch merges,
-                             const char *name)
+                             const vt_stream_parts *parts, const char *name)
 {
-    vt_stream r = {.s = merges.s, .end = merges.s + merges.n, .name = name};
+    vt_stream r = {.s = parts->merges.s,
+                   .end = parts->merges.s + parts->merges.n,
+                   .begin = parts->begin,
+                   .name = name};
     vt_bpe *b = &t->bpe;
     vitcl_status st = VITCL_OK;
 
     if (!t->vocab.count)
-        VT_TRY(read_vocab(t, vocab, false, name));
+        VT_TRY(read_vocab(t, parts->vocab, false, parts->begin, name));
     b->vocab = &t->vocab;
     VT_TRY(t->class->steps ? class_bpe(t) : file_bpe(t, model, name));
     if (b->fallback)
@@ -215,7 +217,7 @@ done:
 }
 
 static vitcl_status read_unigram(vt_tokenizer *t, const vt_json *model,
-                                 vt_stretch vocab, const char *name)
+                                 const vt_stream_parts *parts, const char *name)
 {
     const bool own = t->class->steps != NULL;
     uint64_t unknown = t->class->unknown;
@@ -223,7 +225,7 @@ static vitcl_status read_unigram(vt_tokenizer *t, const vt_json *model,
     double least;
 
     if (!t->vocab.count)
-        VT_TRY(read_vocab(t, vocab, true, name));
+        VT_TRY(read_vocab(t, parts->vocab, true, parts->begin, name));
     if ((!own && !vt_json_uint(&unknown, vt_json_get(model, "unk_id"))) ||
         unknown >= t->vocab.count)
         return vt_fail(VITCL_ECORRUPT, "%s: unk_id is not in the vocabulary",
@@ -246,13 +248,12 @@ done:
 /* What is kept of a vocabulary is in `t` already. A model without a type has
  * merges, or is a list of scores. */
 static vitcl_status read_model(vt_tokenizer *t, const vt_json *model,
-                               vt_stretch vocab, vt_stretch merges,
-                               const char *name)
+                               const vt_stream_parts *parts, const char *name)
 {
-    const bool scores = t->scores || (vocab.n && *vocab.s == '[');
-    const char *type = scores                       ? "Unigram"
-                       : merges.n || t->vocab.count ? "BPE"
-                                                    : "?";
+    const bool scores = t->scores || (parts->vocab.n && *parts->vocab.s == '[');
+    const char *type = scores                              ? "Unigram"
+                       : parts->merges.n || t->vocab.count ? "BPE"
+                                                           : "?";
 
     vt_json_string(&type, vt_json_get(model, "type"));
     if (t->class->steps &&
@@ -262,9 +263,9 @@ static vitcl_status read_model(vt_tokenizer *t, const vt_json *model,
                        "of %s",
                        name, type, t->class->name);
     if (strcmp(type, "BPE") == 0)
-        return read_bpe(t, model, vocab, merges, name);
+        return read_bpe(t, model, parts, name);
     if (strcmp(type, "Unigram") == 0)
-        return read_unigram(t, model, vocab, name);
+        return read_unigram(t, model, parts, name);
     return vt_fail(VITCL_EUNSUPPORTED,
                    "%s: a tokenizer of type \"%.40s\" is not supported, only "
                    "BPE and Unigram",
@@ -344,29 +345,28 @@ vitcl_status vt_read_tokenizer_json(vt_tokenizer *t, const char *folder,
                                     const char *path)
 {
     vt_file file = {0};
-    vt_chars rest = {0};
+    vt_stream_parts parts = {.vocab = {"", 0}, .merges = {"", 0}};
     vt_json *root = NULL;
-    vt_stretch vocab = {"", 0}, merges = {"", 0};
     vitcl_status st = VITCL_OK;
 
     (void)folder;
     if (!t->fresh)
-        vt_kept_load(&t->kept, &rest, t, path);
+        vt_kept_load(&t->kept, &parts.rest, t, path);
     if (!t->kept) {
         VT_TRY(vt_file_read(&file, path, FILE_MAX));
         vt_sha256_add(&t->hash, file.data, file.size);
-        VT_TRY(vt_stream_cut(&rest, &vocab, &merges, (const char *)file.data,
-                             file.size));
+        VT_TRY(vt_stream_cut(&parts, (const char *)file.data, file.size, path));
     }
-    VT_TRY(vt_json_parse(&root, rest.s, rest.n, DEPTH, path));
+    VT_TRY(vt_json_parse_cut(&root, parts.rest.s, parts.rest.n, DEPTH, path,
+                             parts.cuts, parts.count));
     VT_TRY(vt_token_keys_json(root, path));
-    VT_TRY(read_model(t, vt_json_get(root, "model"), vocab, merges, path));
+    VT_TRY(read_model(t, vt_json_get(root, "model"), &parts, path));
     VT_TRY(read_rest(t, root, path));
     if (file.size >= VT_KEPT_LEAST)
-        vt_kept_save(&rest, t);
+        vt_kept_save(&parts.rest, t);
 done:
     vt_json_free(root);
-    free(rest.s);
+    free(parts.rest.s);
     vt_file_close(&file);
     return st;
 }
@@ -414,7 +414,7 @@ vitcl_status vt_read_vocab_json(vt_tokenizer *t, const char *folder,
     vt_sha256_add(&t->hash, file.data, file.size);
     vt_sha256_add(&t->hash, lines.data, lines.size);
     VT_TRY(read_vocab(t, (vt_stretch){(const char *)file.data, file.size},
-                      false, path));
+                      false, (const char *)file.data, path));
     t->bpe = (vt_bpe){.vocab = &t->vocab};
     VT_TRY(class_bpe(t));
     VT_TRY(read_merge_lines(t, (const char *)lines.data, lines.size, merges));

@@ -128,8 +128,7 @@ static bool sound_vocab(vt_tokenizer *t)
             p->id >= (t->scores ? (int32_t)v->count : VT_PIECES_MAX) ||
             (t->scores && !isfinite(t->scores[i])))
             return false;
-        v->longest = VT_MAX(v->longest, p->size);
-        v->last = VT_MAX(v->last, p->id);
+        vt_vocab_note(v, p);
     }
     for (size_t i = 0; i < v->slots; i++) {
         if (v->table[i] > v->count)

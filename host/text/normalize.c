@@ -8,7 +8,7 @@
 static vitcl_status replace(vt_chars *c, const char *from, const char *to)
 {
     const size_t size = strlen(from), made = strlen(to);
-    vt_chars out = {0};
+    vt_chars out = {.most = c->most};
     vitcl_status st = VITCL_OK;
 
     for (size_t i = 0; i < c->n;) {
@@ -26,7 +26,7 @@ done:
 static vitcl_status replace_spaces(vt_chars *c, const vt_normalizer *how)
 {
     const bool blanks = how->kind == VT_CHANGE_BLANKS;
-    vt_chars out = {0};
+    vt_chars out = {.most = c->most};
     vitcl_status st = VITCL_OK;
 
     for (size_t at = 0, end, length, count; at < c->n; at = end) {
@@ -70,7 +70,7 @@ static void strip(vt_chars *c, bool left, bool right)
 
 static vitcl_status prepend(vt_chars *c, const char *s)
 {
-    vt_chars out = {0};
+    vt_chars out = {.most = c->most};
     vitcl_status st = VITCL_OK;
 
     if (c->n == 0)

@@ -292,7 +292,7 @@ done:
 
 vitcl_status vt_split(vt_words *w, const vt_splitter *how, bool first)
 {
-    vt_words to = {0};
+    vt_words to = {.text.most = w->text.most};
     vitcl_status st = VITCL_OK;
 
     for (size_t i = 0, from = 0; i < w->n; from = w->ends[i++]) {

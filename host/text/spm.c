@@ -321,13 +321,14 @@ done:
     return st;
 }
 
-vitcl_status vt_spm_encode(vt_ids *out, const vt_spm *m, const char *s,
-                           size_t n)
+vitcl_status vt_spm_encode(vt_ids *out, const vt_spm *m, size_t *room,
+                           const char *s, size_t n)
 {
-    vt_chars c = {0};
+    vt_chars c = {.most = n + *room};
     vitcl_status st = VITCL_OK;
 
     VT_TRY(normalize(&c, m, s, n));
+    *room -= c.n > n ? c.n - n : 0;
     VT_TRY(m->bpe ? vt_bpe_encode(out, &m->merging, c.s, c.n)
                   : vt_unigram_encode(out, &m->unigram, c.s, c.n));
 done:

@@ -25,8 +25,9 @@ typedef struct vt_spm {
 /* Zeroed before; the vocabulary's address must stay. */
 vitcl_status vt_spm_read(vt_spm *out, const void *data, size_t size,
                          const char *name);
-vitcl_status vt_spm_encode(vt_ids *out, const vt_spm *m, const char *s,
-                           size_t n);
+/* *room: by how many bytes the text may grow, which is less afterwards. */
+vitcl_status vt_spm_encode(vt_ids *out, const vt_spm *m, size_t *room,
+                           const char *s, size_t n);
 void vt_spm_free(vt_spm *m);
 
 #endif

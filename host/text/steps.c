@@ -81,7 +81,8 @@ static bool read_replace(vt_normalizer *to, const vt_json *v)
     if (!vt_json_string(&content, vt_json_get(v, "content")))
         return false;
     to->least = 1;
-    if (vt_json_string(&s, vt_json_get(pattern, "String")) && *s)
+    if (vt_json_string(&s, vt_json_get(pattern, "String")) && *s &&
+        strlen(s) <= VT_PIECE_MAX)
         to->kind = VT_CHANGE_REPLACE;
     else if (is(pattern, "Regex", "\\s+"))
         to->kind = VT_CHANGE_SPACES;

@@ -3,6 +3,8 @@
  */
 #include "text/stream.h"
 
+#include "base/stop.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,8 @@
 
 vitcl_status vt_stream_damage(const vt_stream *r)
 {
-    return vt_fail(VITCL_ECORRUPT, "%s: the vocabulary is damaged", r->name);
+    return vt_fail(VITCL_ECORRUPT, "%s: the vocabulary is damaged at byte %zu",
+                   r->name, (size_t)(r->s - r->begin));
 }
 
 static void skip_white(vt_stream *r)
@@ -93,8 +96,11 @@ vitcl_status vt_stream_string(vt_stretch *out, vt_stream *r, unsigned which)
     if (r->s == r->end || *r->s != '"')
         return vt_stream_damage(r);
     from = ++r->s;
-    while (r->s < r->end && *r->s != '"' && *r->s != '\\')
+    while (r->s < r->end && *r->s != '"' && *r->s != '\\') {
+        if ((unsigned char)*r->s < ' ')
+            return vt_stream_damage(r);
         r->s++;
+    }
     *out = (vt_stretch){from, (size_t)(r->s - from)};
     if (r->s < r->end && *r->s == '"') {
         r->s++;
@@ -106,6 +112,8 @@ vitcl_status vt_stream_string(vt_stretch *out, vt_stream *r, unsigned which)
         if (*r->s == '\\') {
             r->s++;
             VT_TRY(escape(c, r));
+        } else if ((unsigned char)*r->s < ' ') {
+            return vt_stream_damage(r);
         } else {
             VT_TRY(vt_chars_add(c, r->s++, 1));
         }
@@ -183,14 +191,15 @@ static bool is(const char *s, size_t n, const char *what)
     return n == strlen(what) + 2 && memcmp(s + 1, what, n - 2) == 0;
 }
 
-vitcl_status vt_stream_cut(vt_chars *rest, vt_stretch *vocab,
-                           vt_stretch *merges, const char *s, size_t n)
+vitcl_status vt_stream_cut(vt_stream_parts *out, const char *s, size_t n,
+                           const char *name)
 {
     vitcl_status st = VITCL_OK;
     bool model = false;
     size_t depth = 0, at = 0, copied = 0;
 
-    *vocab = *merges = (vt_stretch){"", 0};
+    out->begin = s;
+    out->vocab = out->merges = (vt_stretch){"", 0};
     while (at < n) {
         const size_t from = at;
         vt_stretch *cut = NULL;
@@ -202,6 +211,7 @@ vitcl_status vt_stream_cut(vt_chars *rest, vt_stretch *vocab,
             at++;
             continue;
         }
+        VT_TRY(vt_stop_look());
         at = string_end(s, n, at);
         key = depth == 1 || depth == 2;
         for (; key && at < n && strchr(" \n\r\t", s[at]) && s[at]; at++)
@@ -212,21 +222,27 @@ vitcl_status vt_stream_cut(vt_chars *rest, vt_stretch *vocab,
         if (key && depth == 2 && model) {
             const size_t size = string_end(s, n, from) - from;
 
-            cut = is(s + from, size, "vocab")    ? vocab
-                  : is(s + from, size, "merges") ? merges
+            cut = is(s + from, size, "vocab")    ? &out->vocab
+                  : is(s + from, size, "merges") ? &out->merges
                                                  : NULL;
         }
         if (!cut)
             continue;
+        if (cut->n || out->count == VT_COUNT(out->cuts))
+            return vt_fail(VITCL_ECORRUPT, "%s: duplicate key %.*s at byte %zu",
+                           name, cut == &out->vocab ? 7 : 8, s + from, from);
         for (at++; at < n && strchr(" \n\r\t", s[at]) && s[at]; at++)
             ;
-        VT_TRY(vt_chars_add(rest, s + copied, at - copied));
-        VT_TRY(vt_chars_add(rest, "null", 4));
+        VT_TRY(vt_chars_add(&out->rest, s + copied, at - copied));
         copied = value_end(s, n, at);
         *cut = (vt_stretch){s + at, copied - at};
         at = copied;
+        if (cut->n == 0)
+            continue;
+        VT_TRY(vt_chars_add(&out->rest, "0", 1));
+        out->cuts[out->count++] = (vt_json_cut){out->rest.n, cut->n - 1};
     }
-    VT_TRY(vt_chars_add(rest, s + copied, n - copied));
+    VT_TRY(vt_chars_add(&out->rest, s + copied, n - copied));
 done:
     return st;
 }

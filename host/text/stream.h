@@ -4,11 +4,13 @@
  */
 #ifndef VT_TEXT_STREAM_H
 #define VT_TEXT_STREAM_H
+#include "base/json.h"
 #include "text/chars.h"
 
 typedef struct vt_stream {
     const char *s, *end;
-    const char *name; /* of the file, for messages */
+    const char *begin; /* of the file, for messages */
+    const char *name;  /* of the file, for messages */
     vt_chars scratch[2];
 } vt_stream;
 
@@ -28,10 +30,17 @@ vitcl_status vt_stream_number(double *out, vt_stream *r);
 vitcl_status vt_stream_damage(const vt_stream *r);
 void vt_stream_free(vt_stream *r);
 
-/* Copies a JSON object without the values of model.vocab and model.merges,
- * which become null; they are *vocab and *merges, or empty. What is copied has
- * to be parsed, so that all is checked once. */
-vitcl_status vt_stream_cut(vt_chars *rest, vt_stretch *vocab,
-                           vt_stretch *merges, const char *s, size_t n);
+/* What is left of a JSON object without the values of model.vocab and
+ * model.merges, which become 0. It has to be parsed, so that all is checked
+ * once. */
+typedef struct vt_stream_parts {
+    const char *begin;        /* of the text */
+    vt_stretch vocab, merges; /* of it, or empty */
+    vt_chars rest;
+    vt_json_cut cuts[2]; /* of the rest */
+    size_t count;
+} vt_stream_parts;
+vitcl_status vt_stream_cut(vt_stream_parts *out, const char *s, size_t n,
+                           const char *name);
 
 #endif

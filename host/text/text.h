@@ -14,6 +14,8 @@
 
 typedef struct vt_tokenizer vt_tokenizer;
 
+#define VT_TEXT_MAX ((size_t)16 << 20) /* bytes */
+
 /* folder: a checkpoint's, with the tokenizer's files that it ships. open_clip:
  * open_clip_config.json counts if there is one; else it does not. lower: make
  * texts lower case first, whatever the files say. */

@@ -85,6 +85,12 @@ vitcl_status vt_read_clip_gz(vt_tokenizer *t, const char *folder,
                              const char *path);
 vitcl_status vt_read_spm(vt_tokenizer *t, const char *folder, const char *path);
 
+/* encode.c: what the normalizers make of a text. *room: by how many bytes it
+ * may still grow. */
+vitcl_status vt_tokenizer_normalize(vt_chars *c, const vt_tokenizer *t,
+                                    size_t *room);
+/* By how much all that is made of a text may be longer. */
+size_t vt_text_room(size_t bytes);
 /* The vocabulary of the model. */
 const vt_vocab *vt_token_vocab(const vt_tokenizer *t);
 /* The id of a token that is added or in the vocabulary, or -1. NULL: -1. */

@@ -5,6 +5,8 @@
  */
 #include "text/unigram.h"
 
+#include "base/stop.h"
+
 #include <string.h>
 
 #define PENALTY 10.0 /* of an unknown character, below the least score */
@@ -35,7 +37,8 @@ static void leave(const vt_unigram *u, node *nodes, const char *s, size_t at,
     const double here = nodes[at].score;
     bool single = false;
 
-    for (n = VT_MIN(n - at, u->vocab->longest); p.n < n;) {
+    n = VT_MIN(n - at, u->vocab->reach[(unsigned char)s[at]]);
+    while (p.n < n) {
         const int32_t id = vt_prefix_next(&p);
         double score;
 
@@ -101,6 +104,7 @@ vitcl_status vt_unigram_encode(vt_ids *out, const vt_unigram *u, const char *s,
     for (size_t i = 1; i <= n; i++)
         nodes[i].id = -1;
     for (size_t at = 0, character; at < n; at += character) {
+        VT_TRY(vt_stop_look());
         vt_chars_code(&character, s + at, n - at);
         leave(u, nodes, s, at, n, character);
     }

@@ -3,6 +3,8 @@
  */
 #include "text/vocab.h"
 
+#include "base/stop.h"
+
 #include <string.h>
 
 #define BASIS 0xcbf29ce484222325u
@@ -72,12 +74,23 @@ done:
     return st;
 }
 
+void vt_vocab_note(vt_vocab *v, const struct vt_piece *p)
+{
+    uint16_t *reach = &v->reach[(unsigned char)v->bytes.s[p->at]];
+
+    v->longest = VT_MAX(v->longest, p->size);
+    v->last = VT_MAX(v->last, p->id);
+    *reach = VT_MAX(*reach, (uint16_t)p->size);
+    v->sizes[p->size / 64] |= (uint64_t)1 << p->size % 64;
+}
+
 vitcl_status vt_vocab_add(vt_vocab *v, const char *s, size_t n, uint64_t id,
                           const char *name)
 {
     vitcl_status st = VITCL_OK;
     size_t slot, probes = 0;
 
+    VT_TRY(vt_stop_look());
     if (id >= VT_PIECES_MAX || v->count >= VT_PIECES_MAX)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: a vocabulary of more than %d pieces", name,
@@ -103,9 +116,8 @@ vitcl_status vt_vocab_add(vt_vocab *v, const char *s, size_t n, uint64_t id,
     v->pieces[v->count] =
         (struct vt_piece){(uint32_t)v->bytes.n, (uint32_t)n, (int32_t)id};
     VT_TRY(vt_chars_add(&v->bytes, s, n));
+    vt_vocab_note(v, &v->pieces[v->count]);
     v->table[slot] = (uint32_t)++v->count;
-    v->longest = VT_MAX(v->longest, n);
-    v->last = VT_MAX(v->last, (int32_t)id);
 done:
     return st;
 }
@@ -121,6 +133,11 @@ static int32_t at_hash(const vt_vocab *v, uint64_t hash, const char *s,
     return v->table[slot] ? v->pieces[v->table[slot] - 1].id : -1;
 }
 
+static bool has_size(const vt_vocab *v, size_t n)
+{
+    return v->sizes[n / 64] >> n % 64 & 1;
+}
+
 int32_t vt_vocab_find(const vt_vocab *v, const char *s, size_t n)
 {
     return n > v->longest ? -1 : at_hash(v, hash_of(s, n), s, n);
@@ -134,21 +151,23 @@ vt_prefix vt_prefix_begin(const vt_vocab *v, const char *s)
 int32_t vt_prefix_next(vt_prefix *p)
 {
     p->hash = hash_byte(p->hash, p->s[p->n++]);
-    return at_hash(p->v, p->hash, p->s, p->n);
+    return has_size(p->v, p->n) ? at_hash(p->v, p->hash, p->s, p->n) : -1;
 }
 
 int32_t vt_vocab_prefix(size_t *size, const vt_vocab *v, const char *s,
                         size_t n)
 {
-    vt_prefix p = vt_prefix_begin(v, s);
+    uint64_t hash = BASIS;
     int32_t best = -1;
 
-    for (n = VT_MIN(n, v->longest); p.n < n;) {
-        const int32_t id = vt_prefix_next(&p);
+    n = n ? VT_MIN(n, v->reach[(unsigned char)*s]) : 0;
+    for (size_t k = 1; k <= n; k++) {
+        int32_t id;
 
-        if (id >= 0) {
+        hash = hash_byte(hash, s[k - 1]);
+        if (has_size(v, k) && (id = at_hash(v, hash, s, k)) >= 0) {
             best = id;
-            *size = p.n;
+            *size = k;
         }
     }
     return best;

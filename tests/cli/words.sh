@@ -334,6 +334,18 @@ err_has ' is not UTF-8$'
 run 2 search clip.safetensors --text $'\xff'
 says '^vitcl search: the text '
 err_has ' is not UTF-8$'
+python3 - "$VITCL" <<'P' || fail "long texts do not end at Ctrl-C"
+import os, signal, subprocess, sys, time
+open("big", "w").write(("ab" * 4000000 + "\n") * 8)
+os.mkdir("cut")
+p = subprocess.Popen([sys.argv[1], "embed", "-m", "clip", "--text", "big", "-o", "cut/x.npy"])
+while p.poll() is None and not os.listdir("cut"):
+    time.sleep(0.02)
+p.send_signal(signal.SIGINT)
+begin = time.time()
+assert p.wait() == 130, p.returncode
+assert time.time() - begin < 8, time.time() - begin
+P
 for command in 'search t.safetensors p' 'dupes t.safetensors' 'embed -u -o t.safetensors p'; do
     run 1 $command
     says 't.safetensors: its vectors are of texts, not of pictures$'

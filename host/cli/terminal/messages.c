@@ -120,6 +120,13 @@ int failed(void)
     return fail("%s", vitcl_last_error());
 }
 
+int code_of(vitcl_status st)
+{
+    return st == VITCL_OK         ? EXIT_OK
+           : st == VITCL_ESTOPPED ? EXIT_STOPPED
+                                  : failed();
+}
+
 static bool verbose, quiet;
 static double verbose_from;
 

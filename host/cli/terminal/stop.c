@@ -2,6 +2,7 @@
  * stop.c - Ctrl-C, and a terminal that closes.
  */
 #include "base/clock.h"
+#include "base/stop.h"
 #include "terminal.h"
 
 #include <signal.h>
@@ -17,6 +18,7 @@ static void raise_flag(int signal)
 {
     if (!raised)
         raised = signal;
+    vt_stop_asked = 1;
 }
 
 /* A second one kills, but for SIGHUP: a terminal may raise that twice. */

@@ -23,6 +23,8 @@ extern const char *command_name; /* "" before it is known */
 void summary(const char *text);  /* such a line without the name */
 /* The library's last message. */
 int failed(void);
+/* EXIT_OK, EXIT_STOPPED without a line, or failed(). */
+int code_of(vitcl_status st);
 void set_command_name(const char *name); /* for these messages */
 bool is_terminal(FILE *f);
 /* -v: from now on the library's log goes to stderr. */

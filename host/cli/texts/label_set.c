@@ -236,9 +236,7 @@ static int compute(label_set *s, vitcl_device *device, const model_options *o,
     vitcl_text_free(text);
     s->answer = info.answer;
     s->scale = info.logit_scale, s->bias = info.logit_bias;
-    if (st == VITCL_ESTOPPED)
-        return EXIT_STOPPED;
-    return st == VITCL_OK ? EXIT_OK : failed();
+    return code_of(st);
 }
 
 int label_set_open(label_set *s, vitcl_device *device, const vitcl_model *model,

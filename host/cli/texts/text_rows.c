@@ -80,13 +80,16 @@ static int put_group(work *w, char *const *texts, size_t n)
 {
     const char *error[GROUP], *good[GROUP];
     uint32_t count = 0, at = 0;
+    vitcl_status st = VITCL_OK;
     int code = EXIT_OK;
 
     for (size_t i = 0; i < n; i++)
         if (!(error[i] = text_wrong(texts[i], strlen(texts[i]))))
             good[count++] = texts[i];
-    if (count && vitcl_text_embed(w->numbers, w->text, good, count) != VITCL_OK)
-        return failed();
+    if (count)
+        st = vitcl_text_embed(w->numbers, w->text, good, count);
+    if (st != VITCL_OK)
+        return code_of(st);
     guard_end(); /* do not restart after printing */
     for (size_t i = 0; i < n && code == EXIT_OK; i++) {
         float *numbers = NULL;

@@ -61,7 +61,7 @@ int tower_open(vitcl_text **out, vitcl_device *device, const model_options *o,
     st = try_tower(out, device, path, o, how, texts);
     if (st == VITCL_EUNSUPPORTED)
         return fail("%s: %s", what, vitcl_last_error());
-    return st == VITCL_OK ? EXIT_OK : failed();
+    return code_of(st);
 }
 
 bool tower_is_there(vitcl_device *device, const model_options *o)

@@ -148,9 +148,7 @@ vitcl_status scoring_part(vitcl_scores *out, uint32_t *confusion,
 int scoring_end(scoring *s, vitcl_status st)
 {
     progress_clear(&s->bar);
-    if (st == VITCL_OK)
-        return EXIT_OK;
-    return st == VITCL_ESTOPPED ? EXIT_STOPPED : failed();
+    return code_of(st);
 }
 
 int scoring_failed(uint32_t failed)

@@ -385,9 +385,7 @@ static int run(const training *t, const char *name)
     progress_clear(&s.bar);
     training_line_clear(&s.line);
     if (vitcl_train_rank(NULL) > 0) /* mpirun stops it if another one fails */
-        code = st == VITCL_OK         ? EXIT_OK
-               : st == VITCL_ESTOPPED ? EXIT_STOPPED
-                                      : failed();
+        code = code_of(st);
     else
         code =
             st == VITCL_OK ? finish(t, &last, name) : broke_off(&s, name, st);
