@@ -73,6 +73,15 @@ static utf8proc_category_t category(uint32_t code)
     return utf8proc_category((utf8proc_int32_t)code);
 }
 
+bool vt_is_ascii(const char *s, size_t n)
+{
+    size_t at = 0;
+
+    while (at < n && (unsigned char)s[at] < 0x80)
+        at++;
+    return at == n;
+}
+
 bool vt_is_letter(uint32_t code)
 {
     const utf8proc_category_t c = category(code);
@@ -85,6 +94,11 @@ bool vt_is_number(uint32_t code)
     const utf8proc_category_t c = category(code);
 
     return c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO;
+}
+
+bool vt_is_digit(uint32_t code)
+{
+    return category(code) == UTF8PROC_CATEGORY_ND;
 }
 
 bool vt_is_space(uint32_t code)
@@ -137,6 +151,11 @@ static bool cased_follows(const char *s, size_t n)
             return is_cased(code);
     }
     return false;
+}
+
+uint32_t vt_code_upper(uint32_t code)
+{
+    return (uint32_t)utf8proc_toupper((utf8proc_int32_t)code);
 }
 
 vitcl_status vt_chars_lower(vt_chars *c, bool final_sigma)
@@ -217,11 +236,8 @@ vitcl_status vt_chars_normalise(vt_chars *c, vt_nf form)
     vt_chars out = {.most = c->most};
     utf8proc_uint8_t *part = NULL;
     vitcl_status st = VITCL_OK;
-    size_t ascii = 0;
 
-    while (ascii < c->n && (unsigned char)c->s[ascii] < 0x80)
-        ascii++;
-    if (ascii == c->n)
+    if (vt_is_ascii(c->s, c->n))
         return VITCL_OK;
     for (size_t at = 0, size; at < c->n; at += size) {
         utf8proc_ssize_t n;
@@ -247,7 +263,7 @@ done:
 
 vitcl_status vt_normal_form(char **out, const char *text, bool composed)
 {
-    vt_chars c = {NULL, 0, 0};
+    vt_chars c = {0};
     vitcl_status st;
 
     VT_TRY(vt_chars_add(&c, text, strlen(text)));

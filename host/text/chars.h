@@ -28,12 +28,16 @@ vitcl_status vt_ids_add(vt_ids *ids, int32_t id);
  * not UTF-8: U+FFFD and 1, because a vocabulary may have any bytes. */
 uint32_t vt_chars_code(size_t *length, const char *s, size_t left);
 
+bool vt_is_ascii(const char *s, size_t n);
 bool vt_is_letter(uint32_t code); /* \p{L} */
 bool vt_is_number(uint32_t code); /* \p{N} */
+bool vt_is_digit(uint32_t code);  /* \p{Nd} */
 bool vt_is_space(uint32_t code);  /* White_Space */
 /* str.isspace() of Python has four control characters more. */
 bool vt_is_python_space(uint32_t code);
 
+/* The capital letter, where it is one. */
+uint32_t vt_code_upper(uint32_t code);
 /* Lower case. final_sigma: as Python has it, by the letters around a sigma;
  * not: character by character. */
 vitcl_status vt_chars_lower(vt_chars *c, bool final_sigma);

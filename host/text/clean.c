@@ -2,26 +2,18 @@
  * clean.c - ftfy.fix_text(), html.unescape() twice, and white space, as
  * open_clip applies them.
  *
- * Of ftfy all that changes well-formed text is done: entities, ligatures, wide
- * and narrow forms, quotes, escape sequences, control characters, NFC. What
- * guesses how text was decoded wrongly is not.
+ * Of ftfy all that changes text is done: entities, text that was decoded
+ * wrongly (mojibake.c), ligatures, wide and narrow forms, quotes, escape
+ * sequences, control characters, NFC.
  */
 #include "text/clean.h"
 
 #include <string.h>
 
-#define PASSES 8 /* ftfy repeats until nothing changes; entities may nest */
-
-static uint32_t windows_1252(uint32_t c)
-{
-    static const uint16_t codes[32] = {
-        0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021,
-        0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0x8d,   0x17d,  0x8f,
-        0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
-        0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0x9d,   0x17e,  0x178};
-
-    return codes[c - 0x80];
-}
+enum {
+    ENTITY_MAX = 24,   /* characters of a name, for ftfy */
+    LINE_MAX = 1000000 /* characters that ftfy looks at together */
+};
 
 static bool is_digit(int c, bool hex)
 {
@@ -31,7 +23,8 @@ static bool is_digit(int c, bool hex)
 
 /* &#38; or &#x26; at s: its length and its character, which may be none (0). A
  * semicolon may be missing. */
-static size_t reference(uint32_t *code, bool *closed, const char *s, size_t n)
+static size_t reference(vt_entity_text *out, bool *closed, const char *s,
+                        size_t n)
 {
     const bool hex = n > 2 && (s[2] | 32) == 'x';
     size_t at = hex ? 3 : 2;
@@ -50,12 +43,12 @@ static size_t reference(uint32_t *code, bool *closed, const char *s, size_t n)
     if (v == 0 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
         v = 0xfffd;
     else if (v >= 0x80 && v < 0xa0)
-        v = windows_1252(v);
+        v = vt_windows_1252(v);
     else if ((v < 0x20 && v != 9 && v != 10 && v != 12 && v != 13) ||
              v == 0x7f || (v >= 0xfdd0 && v <= 0xfdef) ||
              (v & 0xfffe) == 0xfffe)
         v = 0;
-    *code = v;
+    *out = (vt_entity_text){.code = {v}};
     return at + *closed;
 }
 
@@ -64,48 +57,77 @@ static bool is_alphanumeric(int c)
     return is_digit(c, false) || ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
-/* The entity at s, as ftfy takes it: closed, with a name in either case. */
-static size_t strict_entity(uint32_t *code, const char *s, size_t n)
+/* The capital letters, as Python's upper() has them. */
+static bool make_upper(vt_entity_text *e)
 {
-    char lower[9];
-    bool legacy, upper = true, closed = false;
-    size_t end = 1, size = reference(code, &closed, s, n);
+    static const struct {
+        uint16_t from, to[2];
+    } rows[] = {{0xdf, {'S', 'S'}},
+                {0x149, {0x2bc, 'N'}},
+                {0xfb00, {'F', 'F'}},
+                {0xfb01, {'F', 'I'}},
+                {0xfb02, {'F', 'L'}}};
+
+    for (size_t i = 0; i < VT_COUNT(rows); i++)
+        if (e->code[0] == rows[i].from) {
+            e->code[0] = rows[i].to[0];
+            e->code[1] = rows[i].to[1];
+            return true;
+        }
+    for (size_t i = 0; i < 2; i++)
+        e->code[i] = e->code[i] ? vt_code_upper(e->code[i]) : 0;
+    return true;
+}
+
+/* ftfy also takes the name in capitals of a name in small letters, but not
+ * where html.unescape() would make something of it. */
+static bool entity_in_capitals(vt_entity_text *out, const char *name, size_t n)
+{
+    char small[ENTITY_MAX];
+
+    for (size_t i = 0; i < n; i++) {
+        if (name[i] >= 'a')
+            return false;
+        small[i] = (char)(name[i] >= 'A' ? name[i] + 32 : name[i]);
+    }
+    for (size_t i = 2; i <= n; i++)
+        if (vt_entity(out, name, i) && out->legacy)
+            return false;
+    return vt_entity(out, small, n) && make_upper(out);
+}
+
+/* The entity at s, as ftfy takes it: closed, with a name in either case. */
+static size_t strict_entity(vt_entity_text *out, const char *s, size_t n)
+{
+    bool closed = false;
+    size_t end = 1, size = reference(out, &closed, s, n);
 
     if (size)
-        return closed ? size : 0;
-    while (end < n && end < 10 && is_alphanumeric(s[end]))
+        return closed && size <= ENTITY_MAX + 3 && out->code[0] != ';' ? size
+                                                                       : 0;
+    while (end < n && end <= ENTITY_MAX && is_alphanumeric(s[end]))
         end++;
-    if (end < 2 || end >= n || s[end] != ';')
+    if (end < 2 || end >= n || s[end] != ';' ||
+        !(vt_entity(out, s + 1, end - 1) ||
+          entity_in_capitals(out, s + 1, end - 1)))
         return 0;
-    if ((*code = vt_entity(&legacy, s + 1, end - 1)))
-        return end + 1;
-    for (size_t i = 1; i < end; i++) {
-        upper &= s[i] < 'a';
-        lower[i - 1] = (char)(s[i] >= 'A' && s[i] <= 'Z' ? s[i] + 32 : s[i]);
-    }
-    if (!upper || !(*code = vt_entity(&legacy, lower, end - 1)))
-        return 0;
-    /* the name in capitals is the capital letter */
-    if (*code >= 0xe0 && *code <= 0xfe && *code != 0xf7)
-        *code -= 32;
     return end + 1;
 }
 
 /* The entity at s, as html.unescape() takes it: the longest known name. */
-static size_t loose_entity(uint32_t *code, const char *s, size_t n)
+static size_t loose_entity(vt_entity_text *out, const char *s, size_t n)
 {
-    bool closed, legacy = false;
-    size_t end = 1, size = reference(code, &closed, s, n);
+    bool closed;
+    size_t end = 1, size = reference(out, &closed, s, n);
 
     if (size)
         return size;
     while (end < n && end <= 32 && !strchr("\t\n\f <&#;", s[end]))
         end++;
-    if (end < n && s[end] == ';' && end > 1 &&
-        (*code = vt_entity(&legacy, s + 1, end - 1)))
+    if (end < n && s[end] == ';' && vt_entity(out, s + 1, end - 1))
         return end + 1;
     for (; end > 2; end--)
-        if ((*code = vt_entity(&legacy, s + 1, end - 1)) && legacy)
+        if (vt_entity(out, s + 1, end - 1) && out->legacy)
             return end;
     return 0;
 }
@@ -114,7 +136,7 @@ static vitcl_status unescape(vt_chars *c, bool strict)
 {
     vt_chars out = {0};
     vitcl_status st = VITCL_OK;
-    uint32_t code;
+    vt_entity_text e;
 
     if (!c->n || !memchr(c->s, '&', c->n))
         return VITCL_OK;
@@ -122,12 +144,12 @@ static vitcl_status unescape(vt_chars *c, bool strict)
         const char *s = c->s + at;
 
         size = *s != '&' ? 0
-               : strict  ? strict_entity(&code, s, c->n - at)
-                         : loose_entity(&code, s, c->n - at);
+               : strict  ? strict_entity(&e, s, c->n - at)
+                         : loose_entity(&e, s, c->n - at);
+        for (size_t i = 0; i < 2 && size > 0 && e.code[i]; i++)
+            VT_TRY(vt_chars_put(&out, e.code[i]));
         if (size == 0)
             VT_TRY(vt_chars_add(&out, s, size = 1));
-        else if (code)
-            VT_TRY(vt_chars_put(&out, code));
     }
     vt_chars_move(c, &out);
 done:
@@ -156,15 +178,16 @@ static const char *ligature(uint32_t code)
     return NULL;
 }
 
-/* ESC [ digits and semicolons, a letter. */
+/* ESC [ digits of any script and semicolons, a letter. */
 static size_t terminal_escape(const char *s, size_t n)
 {
-    size_t at = 2;
+    size_t at = 2, length;
 
     if (n < 3 || s[0] != 27 || s[1] != '[')
         return 0;
-    while (at < n && (is_digit(s[at], false) || s[at] == ';'))
-        at++;
+    while (at < n && (s[at] == ';' ||
+                      vt_is_digit(vt_chars_code(&length, s + at, n - at))))
+        at += s[at] == ';' ? 1 : length;
     return at < n && (s[at] | 32) >= 'a' && (s[at] | 32) <= 'z' ? at + 1 : 0;
 }
 
@@ -182,8 +205,7 @@ static vitcl_status fix_character(vt_chars *out, uint32_t code)
     vitcl_status st = VITCL_OK;
     const char *text;
 
-    if (code >= 0x80 && code < 0xa0)
-        code = windows_1252(code);
+    code = vt_windows_1252(code);
     if ((text = ligature(code)))
         return vt_chars_add(out, text, strlen(text));
     if (code == 0x3000)
@@ -192,8 +214,6 @@ static vitcl_status fix_character(vt_chars *out, uint32_t code)
         code = '\'';
     if (code >= 0x201c && code <= 0x201f)
         code = '"';
-    if (is_dropped(code))
-        return VITCL_OK;
     if (code < 0xff01 || code > 0xffef)
         return vt_chars_put(out, code);
     VT_TRY(vt_chars_put(&wide, code));
@@ -204,16 +224,22 @@ done:
     return st;
 }
 
-static vitcl_status fix_characters(vt_chars *c)
+/* Replaces characters, or (drop) leaves some out. */
+static vitcl_status fix_characters(vt_chars *c, bool drop)
 {
     vt_chars out = {0};
     vitcl_status st = VITCL_OK;
 
-    for (size_t at = 0, length; at < c->n; at += length) {
-        if ((length = terminal_escape(c->s + at, c->n - at)))
-            continue;
-        VT_TRY(
-            fix_character(&out, vt_chars_code(&length, c->s + at, c->n - at)));
+    for (size_t at = 0, length, escape; at < c->n; at += length) {
+        const char *s = c->s + at;
+        const uint32_t code = vt_chars_code(&length, s, c->n - at);
+
+        if (!drop)
+            VT_TRY(fix_character(&out, code));
+        else if ((escape = terminal_escape(s, c->n - at)))
+            length = escape;
+        else if (!is_dropped(code))
+            VT_TRY(vt_chars_add(&out, s, length));
     }
     vt_chars_move(c, &out);
 done:
@@ -221,23 +247,60 @@ done:
     return st;
 }
 
-static vitcl_status fix_text(vt_chars *c)
+/* Until nothing changes: entities may nest. */
+static vitcl_status fix_line(vt_chars *c, bool entities)
 {
     vitcl_status st = VITCL_OK;
     vt_chars before = {0};
 
-    for (int i = 0; i < PASSES; i++) {
+    do {
         before.n = 0;
         VT_TRY(vt_chars_add(&before, c->s, c->n));
-        if (c->n && !memchr(c->s, '<', c->n))
+        if (entities)
             VT_TRY(unescape(c, true));
-        VT_TRY(fix_characters(c));
+        VT_TRY(vt_decode_again(c));
+        VT_TRY(fix_characters(c, false));
+        VT_TRY(fix_characters(c, true));
         VT_TRY(vt_chars_normalise(c, VT_NFC));
-        if (c->n == before.n && (!c->n || !memcmp(c->s, before.s, c->n)))
-            break;
-    }
+    } while (c->n && (c->n != before.n || memcmp(c->s, before.s, c->n) != 0));
 done:
     free(before.s);
+    return st;
+}
+
+/* The bytes of a line, or of LINE_MAX characters. */
+static size_t line_size(const char *s, size_t n)
+{
+    size_t at = 0, length;
+
+    for (size_t i = 0; at < n && i < LINE_MAX; i++) {
+        vt_chars_code(&length, s + at, n - at);
+        at += length;
+        if (s[at - length] == '\n')
+            break;
+    }
+    return at;
+}
+
+/* Line by line; from the first line with a "<" on, entities stay. */
+static vitcl_status fix_text(vt_chars *c)
+{
+    vt_chars line = {0}, out = {0};
+    vitcl_status st = VITCL_OK;
+    bool entities = true;
+
+    for (size_t at = 0, size; at < c->n; at += size) {
+        size = line_size(c->s + at, c->n - at);
+        entities = entities && !memchr(c->s + at, '<', size);
+        line.n = 0;
+        VT_TRY(vt_chars_add(&line, c->s + at, size));
+        VT_TRY(fix_line(&line, entities));
+        VT_TRY(vt_chars_add(&out, line.s, line.n));
+    }
+    vt_chars_move(c, &out);
+done:
+    free(line.s);
+    free(out.s);
     return st;
 }
 

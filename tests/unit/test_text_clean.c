@@ -1,0 +1,39 @@
+/*
+ * test_text_clean.c - texts become what open_clip makes of them (ftfy, HTML's
+ * entities): tools/golden_clean.py.
+ */
+#include "base/json.h"
+#include "support/paths.h"
+#include "text/clean.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+Test(text_clean, open_clip)
+{
+    char path[4096];
+    vt_json *root = NULL;
+    size_t count = 0;
+
+    snprintf(path, sizeof path, "%s/text/clean.json", VT_DATA);
+    cr_assert_eq(vt_json_load(&root, path, 1 << 20, 4), VITCL_OK, "%s",
+                 vt_message());
+    for (const vt_json *m = vt_json_first(root); m; m = vt_json_next(m)) {
+        vt_chars c = {0};
+        const char *given, *want;
+
+        cr_assert(vt_json_string(&given, vt_json_at(m, 0)) &&
+                  vt_json_string(&want, vt_json_at(m, 1)));
+        cr_assert_eq(vt_chars_add(&c, given, strlen(given)), VITCL_OK);
+        cr_assert_eq(vt_clean(&c, VT_CLEAN_LOWER), VITCL_OK, "%s",
+                     vt_message());
+        cr_expect(c.n == strlen(want) && memcmp(c.s, want, c.n) == 0,
+                  "\"%s\" becomes \"%.*s\", not \"%s\"", given, (int)c.n, c.s,
+                  want);
+        count++;
+        free(c.s);
+    }
+    cr_expect(count > 200, "%zu", count);
+    vt_json_free(root);
+}
