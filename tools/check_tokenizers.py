@@ -67,7 +67,11 @@ def natural_lines(rng):
 
 
 def all_lines():
-    """The lines, and how many of them are natural: the first ones."""
+    """The lines, and how many of them are natural: the first ones. All are, of a file
+    that FROM names."""
+    if "FROM" in os.environ:
+        lines = pathlib.Path(os.environ["FROM"]).read_text().split("\n")
+        return lines, len(lines)
     rng = random.Random(1)
     lines = natural_lines(rng)[:LINES // 2]
     natural = len(lines)
@@ -247,6 +251,18 @@ def case_t5_json(work):
     if not (work / "tokenizer.json").exists():
         T5Tokenizer.from_pretrained(work, extra_ids=0).save_pretrained(work)
     write(work, "config.json", {"model_type": "t5"})
+    return hf_ids, 0
+
+
+def case_xlm_json(work):
+    from sentencepiece import sentencepiece_model_pb2 as pb2
+    from transformers import XLMRobertaTokenizer
+    model = pb2.ModelProto.FromString(t5_model(work))
+    vocab = [(p.piece, p.score) for p in model.pieces if p.type == 1]
+    vocab = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)] + vocab + [("<mask>", 0.0)]
+    XLMRobertaTokenizer(vocab=vocab, _spm_precompiled_charsmap=model.normalizer_spec.precompiled_charsmap,
+                        model_max_length=77).save_pretrained(work)
+    write(work, "config.json", {"model_type": "metaclip_2"})
     return hf_ids, 0
 
 

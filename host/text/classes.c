@@ -30,7 +30,8 @@
         [VT_PAD] = "<pad>", [VT_MASK] = "<mask>"                               \
     }
 
-const vt_token_class vt_class_file = {.name = "PreTrainedTokenizer"};
+const vt_token_class vt_class_file = {.name = "PreTrainedTokenizer",
+                                      .spiece = true};
 
 const vt_token_class vt_class_clip = {
     .name = "CLIPTokenizer",
@@ -55,6 +56,7 @@ const vt_token_class vt_class_siglip = {
     .model = VT_MODEL_SPM,
     .named = {[VT_EOS] = "</s>", [VT_UNK] = "<unk>", [VT_PAD] = "</s>"},
     .end_only = true,
+    .spiece = true,
     .context = 64,
 };
 

@@ -27,6 +27,7 @@ typedef struct vt_token_class {
     const char *named[VT_NAMED]; /* the defaults of its arguments */
     bool end_only, both;         /* the end, or begin and end, of each text */
     bool left;                   /* padding */
+    bool spiece;                 /* spiece.model is a vocabulary of it */
     bool map;                    /* a file's character map comes first */
     bool prefix;                 /* add_prefix_space counts */
     const char *suffix;          /* of a word's last character */

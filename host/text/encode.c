@@ -251,13 +251,26 @@ done:
     return st;
 }
 
+/* Does the second token have the text of a special one? An unknown one has its
+ * own. */
+static bool second_is_special(const job *j)
+{
+    const vt_token_list *l = &j->t->added.all;
+    bool special = j->special == 2;
+
+    for (size_t i = 0; i < l->n && j->out.n > 1; i++)
+        special |= l->list[i].special && l->list[i].id == j->out.id[1] &&
+                   l->list[i].id != j->t->spm.unknown;
+    return special;
+}
+
 /* SiglipTokenizer takes away the U+2581 that it put in front of a token. */
 static void drop_meta(job *j)
 {
+    const int32_t meta = vt_vocab_find(&j->t->spm.vocab, SPACE, strlen(SPACE));
     vt_ids *ids = &j->out;
 
-    if (j->special != 2 ||
-        ids->id[0] != vt_vocab_find(&j->t->spm.vocab, SPACE, strlen(SPACE)))
+    if (meta < 0 || !second_is_special(j) || ids->id[0] != meta)
         return;
     ids->n--;
     memmove(ids->id, ids->id + 1, ids->n * sizeof *ids->id);

@@ -28,6 +28,11 @@ vitcl_status vt_read_spm(vt_tokenizer *t, const char *folder, const char *path)
     vitcl_status st = VITCL_OK;
 
     (void)folder;
+    if (!t->class->spiece && strstr(path, "/spiece.model"))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: a %s does not read it, and tokenizer.json is "
+                       "missing",
+                       path, t->class->name);
     VT_TRY(vt_file_read(&file, path, (size_t)128 << 20));
     vt_sha256_add(&t->hash, file.data, file.size);
     VT_TRY(vt_spm_read(&t->spm, file.data, file.size, path));
@@ -86,6 +91,14 @@ done:
     return st;
 }
 
+static bool is_named(const vt_token_settings *s, const char *text)
+{
+    for (size_t i = 0; i < VT_NAMED; i++)
+        if (s->named[i].s && strcmp(s->named[i].s, text) == 0)
+            return true;
+    return vt_token_list_find(&s->specific, text) != NULL;
+}
+
 /* Those that are not there yet, but for the first `known`. */
 static vitcl_status add_token(vt_tokenizer *t, const vt_token *token,
                               size_t known, const char *name)
@@ -105,6 +118,7 @@ static vitcl_status add_token(vt_tokenizer *t, const vt_token *token,
         add.special = true;
         add.normal = 0;
     }
+    add.special = add.special || is_named(&t->settings, add.s);
     return vt_added_add(t, &add, name);
 }
 
@@ -117,14 +131,6 @@ static vitcl_status add_tokens(vt_tokenizer *t, const vt_token_list *l,
         VT_TRY(add_token(t, &l->list[i], known, name));
 done:
     return st;
-}
-
-static bool is_named(const vt_token_settings *s, const char *text)
-{
-    for (size_t i = 0; i < VT_NAMED; i++)
-        if (s->named[i].s && strcmp(s->named[i].s, text) == 0)
-            return true;
-    return vt_token_list_find(&s->specific, text) != NULL;
 }
 
 static vitcl_status add_extra_ids(vt_tokenizer *t, size_t known,

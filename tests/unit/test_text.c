@@ -232,6 +232,13 @@ Test(text, refused)
          "{\"model\":{\"type\":\"Unigram\",\"unk_id\":4,\"vocab\":[[\"a\",0]]}"
          "}",
          VITCL_ECORRUPT, "unk_id"},
+        {"tokenizer.json", "{\"odd\":1," MODEL "}", VITCL_EUNSUPPORTED, "odd"},
+        {"tokenizer.json", "{\"added_tokens\":true," MODEL "}", VITCL_ECORRUPT,
+         "added_tokens is not a list"},
+        {"tokenizer.json",
+         "{\"normalizer\":{\"type\":\"Strip\",\"strip_left\":1}," MODEL "}",
+         VITCL_ECORRUPT, "strip_left"},
+        {"vocab.json", "{}", VITCL_EUNSUPPORTED, "only CLIPTokenizer"},
         {"spiece.model", "no model", VITCL_ECORRUPT, "SentencePiece"},
         {"spiece.model", "", VITCL_ECORRUPT, "SentencePiece"},
     };
@@ -243,6 +250,34 @@ Test(text, refused)
         if (st != VITCL_OK)
             cr_expect(strstr(vt_message(), cases[i].says), "case %zu: %s", i,
                       vt_message());
+    }
+}
+
+/* What would change the ids, and is not understood. */
+Test(text, refused_settings)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"{\"tokenizer_class\":\"BertTokenizerFast\"}", "BertTokenizerFast"},
+        {"{\"auto_map\":{\"AutoTokenizer\":[\"a.B\",null]}}", "auto_map"},
+        {"{\"vocab\":{\"a\":0}}", "vocab is not supported"},
+        {"{\"fast_tokenizer_files\":[\"tokenizer.4.json\"]}",
+         "fast_tokenizer_files"},
+        {"{\"sp_model_kwargs\":{\"enable_sampling\":true}}", "sp_model_kwargs"},
+        {"{\"padding_side\":\"up\"}", "only \"left\"|\"right\""},
+        {"{\"model_max_length\":9.5}", "9.5"},
+        {"{\"bos_token\":{\"content\":\"a\"}}", "AddedToken"},
+        {"{\"added_tokens_decoder\":{\"1\":{\"content\":\"a\",\"odd\":1}}}",
+         "odd"},
+        {"{\"tokenizer_class\":\"T5Tokenizer\"}", "of T5Tokenizer"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_expect_eq(open_text("tokenizer.json", "{" MODEL "}", cases[i].text),
+                     VITCL_EUNSUPPORTED, "case %zu: %s", i, vt_message());
+        cr_expect(strstr(vt_message(), cases[i].says), "case %zu: %s", i,
+                  vt_message());
     }
 }
 
@@ -329,6 +364,10 @@ Test(text, types_of_settings)
         {"{\"eos_token\":7}", "eos_token is not a string or an object"},
         {"{\"eos_token\":{\"__type\":\"AddedToken\",\"content\":\"a\"}}", NULL},
         {"{\"added_tokens_decoder\":[]}", "added_tokens_decoder"},
+        {"[]", "not an object"},
+        {"\"x\"", "not an object"},
+        {"{\"model_input_names\":\"input_ids\"}", "model_input_names"},
+        {"{\"extra_ids\":-1}", "extra_ids"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

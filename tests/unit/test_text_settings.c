@@ -142,6 +142,6 @@ Test(text_settings, as_transformers, .timeout = 60)
         vt_tokenizer_free(t);
         vt_test_remove(folder);
     }
-    cr_expect_gt(count, 300);
+    cr_expect_gt(count, 250);
     vt_json_free(root);
 }
