@@ -110,29 +110,6 @@ done:
     return st;
 }
 
-bool vt_buf_over(vt_buf **out, vt_dev *dev, const void *host, size_t bytes)
-{
-    vt_buf *b = NULL;
-    cl_int e;
-
-    if (dev->class != VT_CLASS_CPU || !dev->info.unified_memory || bytes == 0 ||
-        (uintptr_t)host % sizeof(float) || vt_dev_alive(dev) != VITCL_OK ||
-        VT_NEW(&b, 1) != VITCL_OK)
-        return false;
-    atomic_init(&b->refs, 1);
-    b->dev = vt_dev_ref(dev);
-    b->bytes = bytes;
-    b->mem =
-        clCreateBuffer(dev->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR,
-                       bytes, (void *)(uintptr_t)host, &e);
-    if (!b->mem) {
-        vt_buf_free(b);
-        return false;
-    }
-    *out = b;
-    return true;
-}
-
 /* ---- views ----
  *
  * A view is a sub-buffer. Each part of a buffer has one, which all its views

@@ -120,17 +120,8 @@ vt_dev *vt_queue_dev(vt_queue *q);
 vitcl_status vt_queue_flush(vt_queue *q); /* begin, do not wait */
 vitcl_status vt_queue_finish(vt_queue *q);
 void vt_queue_free(vt_queue *q);
-/* All launches so far. Waiting for it frees it. NULL is already done. */
-typedef struct vt_mark vt_mark;
-vitcl_status vt_queue_mark(vt_mark **out, vt_queue *q);
-vitcl_status vt_mark_wait(vt_mark *m);
 
 vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes);
-/* Wraps host memory (aligned for floats at least) in a buffer that kernels
- * read. It must outlive the buffer, and may be written only while no kernel
- * that reads it is running. False: not possible on this device, copy it
- * instead. */
-bool vt_buf_over(vt_buf **out, vt_dev *dev, const void *host, size_t bytes);
 /* A view of a buffer; offset: a multiple of vt_dev_align(). Keeps `parent`. */
 vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,
                          size_t bytes);
@@ -147,6 +138,19 @@ vitcl_status vt_buf_write(vt_queue *q, vt_buf *b, size_t offset,
 vitcl_status vt_buf_read(vt_queue *q, vt_buf *b, size_t offset, void *data,
                          size_t bytes);
 vitcl_status vt_buf_fill(vt_queue *q, vt_buf *b, uint32_t word); /* in order */
+
+/* Memory that the host fills and kernels read, in turns. A driver may compute
+ * in it or in a copy, so the host has it only from vt_slot_fill(), which waits
+ * for the launches that vt_slot_back() follows, to vt_slot_give(). */
+typedef struct vt_slot vt_slot;
+/* For one queue, which must outlive it. False: the device does not compute in
+ * host memory, or has none left; copy instead. */
+bool vt_slot_new(vt_slot **out, vt_queue *q, size_t bytes);
+vt_buf *vt_slot_buf(vt_slot *s); /* read only; the slot's */
+vitcl_status vt_slot_fill(void **host, vt_slot *s);
+vitcl_status vt_slot_give(vt_slot *s); /* for what is launched from now on */
+vitcl_status vt_slot_back(vt_slot *s); /* enqueues: the host is next */
+void vt_slot_free(vt_slot *s);
 
 /* Sends data to the device while a queue computes: by a queue of its own, from
  * pinned host memory if there is any, into device memory of its own. */

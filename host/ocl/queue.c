@@ -56,48 +56,6 @@ vitcl_status vt_queue_finish(vt_queue *q)
     return st;
 }
 
-struct vt_mark {
-    vt_dev *dev;
-    cl_event event;
-};
-
-vitcl_status vt_queue_mark(vt_mark **out, vt_queue *q)
-{
-    vt_mark *m = NULL;
-    cl_int e;
-    vitcl_status st;
-
-    VT_TRY(vt_dev_alive(q->dev));
-    VT_TRY(VT_NEW(&m, 1));
-    e = clEnqueueMarkerWithWaitList(q->queue, 0, NULL, &m->event);
-    if (e != CL_SUCCESS) {
-        st = vt_queue_fail(q, e, "cannot set a marker in the queue");
-        goto done;
-    }
-    m->dev = vt_dev_ref(q->dev);
-    *out = m, m = NULL;
-done:
-    free(m);
-    return st;
-}
-
-vitcl_status vt_mark_wait(vt_mark *m)
-{
-    vitcl_status st;
-    cl_int e;
-
-    if (!m)
-        return VITCL_OK;
-    st = vt_dev_alive(m->dev);
-    if (st == VITCL_OK && (e = clWaitForEvents(1, &m->event)) != CL_SUCCESS)
-        st = vt_cl_fail(m->dev, e, "the device did not finish its work");
-    if (!vt_dev_gone(m->dev))
-        clReleaseEvent(m->event);
-    vt_dev_free(m->dev);
-    free(m);
-    return st;
-}
-
 void vt_queue_forget(vt_queue *q)
 {
     for (size_t i = 0; i < q->n_events; i++)

@@ -18,14 +18,13 @@ vitcl_status vt_plan_in_step(const vt_plan *p, size_t i, vitcl_status st)
 
 static vitcl_status fill_slot(vt_plan *p, const vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_slot *slot = &p->slot[s->slot];
-    vt_mark *mark = slot->mark;
+    vitcl_status st;
+    void *rows;
 
-    slot->mark = NULL;
-    VT_TRY(vt_mark_wait(mark));
-    VT_TRY(vt_store_read(slot->rows, p->o.store, p->value[s->streamed]->name,
+    VT_TRY(vt_slot_fill(&rows, p->slot[s->slot]));
+    VT_TRY(vt_store_read(rows, p->o.store, p->value[s->streamed]->name,
                          vt_elements(p, s->streamed)));
+    VT_TRY(vt_slot_give(p->slot[s->slot]));
 done:
     return st;
 }
@@ -41,7 +40,7 @@ static vitcl_status launch(vt_plan *p, vt_step *s)
     if (s->gemm)
         VT_TRY(vt_gemm_launch(p->queue, s->gemm));
     if (s->streamed != VT_NONE)
-        VT_TRY(vt_queue_mark(&p->slot[s->slot].mark, p->queue));
+        VT_TRY(vt_slot_back(p->slot[s->slot]));
 done:
     return st;
 }

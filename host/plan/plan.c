@@ -82,18 +82,6 @@ static void free_step(vt_step *s)
     free(s);
 }
 
-/* Of a plan that runs once: the last launch may still read them. */
-static void free_slots(vt_plan *p)
-{
-    if (p->streams)
-        (void)vt_queue_finish(p->queue);
-    for (int i = 0; i < VT_SLOTS; i++) {
-        (void)vt_mark_wait(p->slot[i].mark);
-        vt_buf_free(p->slot[i].buf);
-        free(p->slot[i].rows);
-    }
-}
-
 void vt_plan_free(vt_plan *p)
 {
     if (!p)
@@ -108,7 +96,8 @@ void vt_plan_free(vt_plan *p)
         free(p->value[i]->data);
         free(p->value[i]);
     }
-    free_slots(p);
+    for (int i = 0; i < VT_SLOTS; i++)
+        vt_slot_free(p->slot[i]);
     for (size_t i = 0; i < VT_SEGMENTS; i++)
         vt_buf_free(p->arena[i]);
     free_patterns(p->keep);

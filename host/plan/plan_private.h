@@ -8,11 +8,6 @@
 #define VT_SEGMENTS 16 /* buffers of an arena, at most */
 
 #define VT_SLOTS 2
-typedef struct vt_slot { /* for a weight that is read before its launch */
-    float *rows;
-    vt_buf *buf;   /* over the rows */
-    vt_mark *mark; /* after the last launch that reads it */
-} vt_slot;
 
 struct vt_plan {
     vt_plan_options o;
@@ -29,10 +24,10 @@ struct vt_plan {
     size_t segment_bytes[VT_SEGMENTS];
     vt_plan_memory memory;
     bool finished;
-    int runs; /* counted up to 2 */
-    vt_slot slot[VT_SLOTS];
-    bool streams;      /* the slots are in use */
-    vt_upload *upload; /* vt_plan_send(); NULL: nothing was sent */
+    int runs;                /* counted up to 2 */
+    vt_slot *slot[VT_SLOTS]; /* for weights that are read before a launch */
+    bool streams;            /* the slots are in use */
+    vt_upload *upload;       /* vt_plan_send(); NULL: nothing was sent */
     int next_slot;
     vt_val (*add)(vt_plan *p, vt_val a, vt_val b); /* of vt_plan_backward() */
     int loss_step; /* last before the backward pass; 0: no such pass */

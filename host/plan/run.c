@@ -47,9 +47,8 @@ done:
 
 #define STREAMED_MIN 256u /* elements; smaller ones are uploaded */
 
-static vitcl_status make_slots(vt_plan *p)
+static void make_slots(vt_plan *p)
 {
-    vitcl_status st = VITCL_OK;
     uint64_t most = 0;
     size_t bytes = 0;
 
@@ -58,19 +57,10 @@ static vitcl_status make_slots(vt_plan *p)
             most = VT_MAX(most, vt_elements(p, (vt_val)i));
     if (most < STREAMED_MIN || most > SIZE_MAX ||
         !vt_mul(&bytes, (size_t)most, sizeof(float)))
-        return VITCL_OK;
-    for (int i = 0; i < VT_SLOTS; i++) {
-        vt_slot *s = &p->slot[i];
-
-        s->rows = malloc(bytes);
-        if (!s->rows)
-            return vt_fail(VITCL_ENOMEM, "out of memory for %zu bytes of rows",
-                           bytes);
-        if (!vt_buf_over(&s->buf, p->o.dev, s->rows, bytes))
-            return VITCL_OK; /* the device does not read host memory */
-    }
+        return;
     p->streams = true;
-    return st;
+    for (int i = 0; i < VT_SLOTS; i++)
+        p->streams = p->streams && vt_slot_new(&p->slot[i], p->queue, bytes);
 }
 
 vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s, vt_val w)
@@ -80,7 +70,7 @@ vitcl_status vt_bind_weight(vt_buf **out, vt_plan *p, vt_step *s, vt_val w)
         return vt_bind(out, p, w);
     s->streamed = w;
     s->slot = p->next_slot++ % VT_SLOTS;
-    *out = p->slot[s->slot].buf;
+    *out = vt_slot_buf(p->slot[s->slot]);
     return VITCL_OK;
 }
 
@@ -254,7 +244,7 @@ vitcl_status vt_plan_finish(vt_plan *p)
         return vt_fail(VITCL_EINVAL, "the plan is finished already");
     VT_TRY(vt_plan_place(p));
     VT_TRY(claim(p));
-    VT_TRY(make_slots(p));
+    make_slots(p);
     vt_kernels_defer(true);
     for (size_t i = 0; i < p->steps; i++) {
         vt_step *s = p->step[i];

@@ -5,8 +5,8 @@
  * plan requests: f32 rows (biases, scales) or packed by a GEMM provider. All
  * parameters are read into the same staging buffer, which stays in the
  * processor's cache: this costs no more than mapping the file, and there is
- * never a second copy of the weights. A device that reads host memory packs
- * directly from the buffer.
+ * never a second copy of the weights. Where kernels read host
+ * memory they pack directly from the buffer.
  */
 #include "plan/store.h"
 
@@ -28,7 +28,9 @@ struct vt_store {
     vt_queue *queue;
     vt_read_param read_param;
     void *context;
-    float *stage; /* the staging buffer */
+    vt_slot *slot; /* the staging buffer: a slot if the device has them, */
+    float *plain;  /* else plain memory */
+    float *stage;  /* where the host has it */
     uint64_t stage_count;
     entry *entry;
     size_t entries, cap, bytes;
@@ -52,6 +54,15 @@ vitcl_status vt_store_new(vt_store **out, vt_dev *dev, vt_read_param read_param,
 done:
     vt_store_free(s);
     return st;
+}
+
+static void drop_stage(vt_store *s)
+{
+    vt_slot_free(s->slot);
+    free(s->plain);
+    s->slot = NULL;
+    s->plain = s->stage = NULL;
+    s->stage_count = 0;
 }
 
 vt_store *vt_store_ref(vt_store *s)
@@ -79,7 +90,7 @@ void vt_store_free(vt_store *s)
         vt_buf_free(s->entry[i].buf);
     }
     free(s->entry);
-    free(s->stage);
+    drop_stage(s);
     vt_queue_free(s->queue);
     vt_dev_free(s->dev);
     pthread_mutex_destroy(&s->lock);
@@ -113,21 +124,31 @@ static vt_buf *find(const vt_store *s, const char *name, const char *layout)
     return NULL;
 }
 
+static vitcl_status make_stage(vt_store *s, const char *name, uint64_t count)
+{
+    size_t bytes = 0;
+
+    drop_stage(s);
+    if (count > SIZE_MAX || !vt_mul(&bytes, (size_t)count, sizeof(float)) ||
+        (!vt_slot_new(&s->slot, s->queue, bytes) &&
+         !(s->plain = malloc(bytes))))
+        return vt_fail(VITCL_ENOMEM, "out of memory for %s", name);
+    s->stage_count = count;
+    return VITCL_OK;
+}
+
 /* Read a parameter's rows into s->stage. */
 static vitcl_status read_rows(vt_store *s, const char *name, uint64_t count)
 {
     vitcl_status st = VITCL_OK;
-    size_t bytes = 0;
+    void *rows;
 
-    if (count > s->stage_count) {
-        free(s->stage);
-        s->stage = NULL;
-        s->stage_count = 0;
-        if (count > SIZE_MAX || !vt_mul(&bytes, (size_t)count, sizeof(float)) ||
-            !(s->stage = malloc(bytes)))
-            return vt_fail(VITCL_ENOMEM, "out of memory for %s", name);
-        s->stage_count = count;
-    }
+    if (count > s->stage_count)
+        VT_TRY(make_stage(s, name, count));
+    rows = s->plain;
+    if (s->slot)
+        VT_TRY(vt_slot_fill(&rows, s->slot));
+    s->stage = rows;
     VT_TRY(s->read_param(s->stage, s->context, name, count));
 done:
     return st;
@@ -148,17 +169,18 @@ done:
     return st;
 }
 
-/* Rows that are valid until the next parameter is read: s->stage itself if the
- * device reads host memory, else a copy. */
+/* Rows that are valid until the next parameter is read: those in the slot if
+ * there is one, else a copy. */
 static vitcl_status passing(vt_buf **out, vt_store *s, const char *name,
                             uint64_t count)
 {
-    vitcl_status st = VITCL_OK;
-    const size_t bytes = (size_t)count * sizeof *s->stage;
+    vitcl_status st;
 
     VT_TRY(read_rows(s, name, count));
-    if (!vt_buf_over(out, s->dev, s->stage, bytes))
-        VT_TRY(copy_stage(out, s, bytes));
+    if (!s->slot)
+        return copy_stage(out, s, (size_t)count * sizeof *s->stage);
+    VT_TRY(vt_slot_give(s->slot));
+    *out = vt_buf_ref(vt_slot_buf(s->slot));
 done:
     return st;
 }
@@ -166,9 +188,7 @@ done:
 void vt_store_rest(vt_store *s)
 {
     pthread_mutex_lock(&s->lock);
-    free(s->stage);
-    s->stage = NULL;
-    s->stage_count = 0;
+    drop_stage(s);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -236,7 +256,7 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
         VT_TRY(passing(&rows, s, name, count));
         VT_TRY(vt_buf_new(&packed, s->dev, product->packed_bytes));
         st = vt_product_pack(s->queue, product, packed, rows);
-        /* after a failure too: its first kernel may still read s->stage */
+        /* after a failure too: its first kernel may still read the rows */
         finished = vt_queue_finish(s->queue);
         VT_TRY(st);
         VT_TRY(finished);
@@ -245,7 +265,7 @@ vitcl_status vt_store_packed(vt_buf **out, vt_store *s, const char *name,
     }
     *out = vt_buf_ref(b);
 done:
-    vt_buf_free(rows); /* may be s->stage: free it inside the lock */
+    vt_buf_free(rows);
     pthread_mutex_unlock(&s->lock);
     vt_buf_free(packed);
     return st;

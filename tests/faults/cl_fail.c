@@ -147,6 +147,10 @@ OBJECT(void *, clEnqueueMapBuffer,
         size_t at, size_t size, cl_uint n, const cl_event *wait,
         cl_event *event, cl_int *status),
        (q, m, block, flags, at, size, n, wait, event, status))
+STATUS(clEnqueueUnmapMemObject,
+       (cl_command_queue q, cl_mem m, void *host, cl_uint n,
+        const cl_event *wait, cl_event *event),
+       (q, m, host, n, wait, event))
 STATUS(clEnqueueCopyBuffer,
        (cl_command_queue q, cl_mem from, cl_mem to, size_t from_at,
         size_t to_at, size_t size, cl_uint n, const cl_event *wait,
