@@ -508,7 +508,9 @@ def edits_of(base, files):
            "special_tokens_map.json": {"pad_token": "a"}}
     yield {"special_tokens_map.json": {"pad_token": {"content": "b", "lstrip": False}, "image_token": "<x>"}, "added_tokens.json": {"FOO": 999, "<x>": 998}}
     yield {config: {"extra_special_tokens": ["<x>", some]}}
-    yield {config: {"extra_special_tokens": {"image_token": "FOO"}}}
+    yield {config: {"extra_special_tokens": {"image_token": "FOO"}}, "special_tokens_map.json": {"image_token": "<x>"}}
+    yield {config: {"sep_token": {"__type": "AddedToken", "content": "FOO", "special": False}, "pad_token": META + "a"}}
+    yield {"special_tokens_map.json": {"additional_special_tokens": ["cat"]}, "added_tokens.json": {"FOO": 999}}
     yield {config: {"additional_special_tokens": ["<x>", "FOO"]}}
     for key, value in [("split_special_tokens", True), ("padding_side", "left"), ("truncation_side", "left"), ("model_max_length", 8),
                        ("model_max_length", None), ("model_input_names", ["input_ids"]), ("model_input_names", ["input_ids", "attention_mask"]),

@@ -86,15 +86,18 @@ done:
     return st;
 }
 
-/* The id of what is not in the vocabulary. */
+/* The id of what is not in the vocabulary: behind all others or, as
+ * SentencePiece's classes have it, their number. */
 static int64_t next_id(const vt_tokenizer *t)
 {
     const int64_t count = (int64_t)vt_token_vocab(t)->count;
-    int64_t last = -1;
+    int64_t last = -1, more = 0;
 
-    for (size_t i = 0; i < t->added.all.n; i++)
+    for (size_t i = 0; i < t->added.all.n; i++) {
         last = VT_MAX(last, t->added.all.list[i].id);
-    return VT_MAX(last + 1, count);
+        more += t->added.all.list[i].id >= count;
+    }
+    return t->model == VT_MODEL_SPM ? count + more : VT_MAX(last + 1, count);
 }
 
 static void update(vt_token *old, const vt_token *token)

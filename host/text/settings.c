@@ -168,6 +168,14 @@ static bool is_specific(const char *key)
            strcmp(key, "add_eos_token") != 0;
 }
 
+/* Has extra_special_tokens, an object, a token of this name? It counts. */
+static bool is_extra(const vt_json *root, const char *key)
+{
+    const vt_json *v = vt_json_get(root, "extra_special_tokens");
+
+    return vt_json_is_object(v) && vt_json_get(v, key);
+}
+
 /* Such as "image_token": "<image>"; strings, or objects. */
 static vitcl_status read_specific(vt_token_settings *s, const files *f,
                                   bool strings, bool map)
@@ -180,8 +188,9 @@ static vitcl_status read_specific(vt_token_settings *s, const files *f,
         const char *key = vt_json_key(v);
         const vt_json *other = vt_json_get(map ? f->config : f->map, key);
         /* the string of the config, else what the map has */
-        const bool counts = !other || (map ? !vt_json_string(&text, other)
-                                           : vt_json_string(&text, v));
+        const bool counts = (!other || (map ? !vt_json_string(&text, other)
+                                            : vt_json_string(&text, v))) &&
+                            !is_extra(f->config, key) && !is_extra(f->map, key);
 
         if (counts && is_specific(key) &&
             (strings ? vt_json_string(&text, v) : vt_json_is_object(v)))
