@@ -50,6 +50,7 @@ typedef struct {
      * texts (CLIP), VITCL_ANY_CLASSES with a sigmoid of each (SigLIP). */
     float logit_scale, logit_bias;
     vitcl_answer answer;
+    uint64_t cut; /* texts so far that were cut, because they are longer */
 } vitcl_text_info;
 VITCL_STATUS vitcl_text_describe(vitcl_text_info *out, const vitcl_text *text);
 /* Like vitcl_model_identity(), for all weights of the checkpoint, including

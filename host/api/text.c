@@ -259,6 +259,7 @@ vitcl_status vitcl_text_describe(vitcl_text_info *out, const vitcl_text *text)
     info.logit_scale = c->logit_scale;
     info.logit_bias = c->logit_bias;
     info.answer = c->sigmoid ? VITCL_ANY_CLASSES : VITCL_ONE_CLASS;
+    info.cut = atomic_load(&text->cut);
     vt_sized_give(out, &info, sizeof info);
     return VITCL_OK;
 }

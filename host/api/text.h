@@ -33,13 +33,14 @@ struct vitcl_text {
     vt_tokenizer *tokenizer;       /* NULL: */
     vitcl_status tokenizer_status; /* why there is none */
     char tokenizer_message[512];
-    atomic_bool busy; /* a call uses it */
-    float *row;       /* staging, [batch, context, width] */
-    float *mask;      /* [batch, heads, context, context], if it hides */
-    bool *hidden;     /* [context] */
-    int32_t *ends;    /* [batch] */
-    uint32_t *counts; /* [batch]: tokens without the padding */
-    int32_t *ids;     /* [batch, context] */
+    atomic_bool busy;  /* a call uses it */
+    atomic_ullong cut; /* as in vitcl_text_info */
+    float *row;        /* staging, [batch, context, width] */
+    float *mask;       /* [batch, heads, context, context], if it hides */
+    bool *hidden;      /* [context] */
+    int32_t *ends;     /* [batch] */
+    uint32_t *counts;  /* [batch]: tokens without the padding */
+    int32_t *ids;      /* [batch, context] */
 };
 
 /* vitcl_text_embed_tokens(), for a call that uses the text; n <= batch. counts:

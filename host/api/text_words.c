@@ -8,13 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-static vitcl_status encode(int32_t *ids, uint32_t *count, const vitcl_text *t,
-                           const char *utf8)
+static vitcl_status encode(int32_t *ids, uint32_t *count, bool *cut,
+                           const vitcl_text *t, const char *utf8)
 {
     if (!t->tokenizer)
         return vt_fail(t->tokenizer_status, "%s", t->tokenizer_message);
-    return vt_tokenizer_encode(ids, count, t->tokenizer, (uint32_t)t->context,
-                               utf8, strlen(utf8));
+    return vt_tokenizer_fit(ids, count, cut, t->tokenizer, (uint32_t)t->context,
+                            utf8, strlen(utf8));
 }
 
 vitcl_status vitcl_text_tokens(int32_t *ids, uint32_t *count,
@@ -23,13 +23,14 @@ vitcl_status vitcl_text_tokens(int32_t *ids, uint32_t *count,
     vitcl_status st = VITCL_OK;
     int32_t *made = NULL;
     uint32_t n = 0;
+    bool cut;
 
     VT_GIVEN(ids);
     VT_GIVEN(count);
     VT_GIVEN(text);
     VT_GIVEN(utf8);
     VT_TRY(VT_NEW(&made, text->context));
-    VT_TRY(encode(made, &n, text, utf8));
+    VT_TRY(encode(made, &n, &cut, text, utf8));
     memcpy(ids, made, text->context * sizeof *ids);
     *count = n;
 done:
@@ -42,9 +43,13 @@ static vitcl_status run_texts(float *out, vitcl_text *t,
                               const char *const *utf8, uint32_t n)
 {
     vitcl_status st = VITCL_OK;
+    bool cut;
 
-    for (uint32_t i = 0; i < n; i++)
-        VT_TRY(encode(t->ids + i * t->context, &t->counts[i], t, utf8[i]));
+    for (uint32_t i = 0; i < n; i++) {
+        VT_TRY(
+            encode(t->ids + i * t->context, &t->counts[i], &cut, t, utf8[i]));
+        atomic_fetch_add(&t->cut, cut);
+    }
     VT_TRY(vt_text_run(out, t, t->ids, t->counts, n));
 done:
     return st;

@@ -323,11 +323,11 @@ static int search_texts(work *w, const vt_about *a, const text_list *texts)
     if (code == EXIT_OK && vitcl_text_describe(&info, text) != VITCL_OK)
         code = failed();
     if (code == EXIT_OK && info.features != width)
-        code = fail("the index has vectors of %u numbers, this model's texts "
-                    "of %u",
+        code = fail("the index has %u numbers a vector, this model's texts %u",
                     width, info.features);
     if (code == EXIT_OK)
         code = look_for(w, text, texts);
+    tower_say_cut(text);
     vitcl_text_free(text);
     vitcl_device_free(device);
     return code;

@@ -299,8 +299,8 @@ done:
 }
 
 /* Cut so that the special tokens fit, with them, and padded. */
-static uint32_t place(int32_t *ids, uint32_t context, const vt_tokenizer *t,
-                      const vt_ids *text)
+static uint32_t place(int32_t *ids, bool *cut, uint32_t context,
+                      const vt_tokenizer *t, const vt_ids *text)
 {
     const vt_steps *x = &t->steps;
     const size_t special = x->before_count + x->after_count;
@@ -309,6 +309,7 @@ static uint32_t place(int32_t *ids, uint32_t context, const vt_tokenizer *t,
     const size_t first = t->cut_left ? text->n - n : 0;
     size_t after = x->after_count, at = 0, used;
 
+    *cut = n < text->n;
     if (t->end_once && n && (n == text->n || t->cut_left) &&
         text->id[first + n - 1] == t->end)
         after = 0;
@@ -333,6 +334,15 @@ vitcl_status vt_tokenizer_encode(int32_t *ids, uint32_t *count,
                                  const vt_tokenizer *t, uint32_t context,
                                  const char *text, size_t bytes)
 {
+    bool cut;
+
+    return vt_tokenizer_fit(ids, count, &cut, t, context, text, bytes);
+}
+
+vitcl_status vt_tokenizer_fit(int32_t *ids, uint32_t *count, bool *cut,
+                              const vt_tokenizer *t, uint32_t context,
+                              const char *text, size_t bytes)
+{
     job j = {.t = t, .first = true, .room = vt_text_room(bytes)};
     vt_chars c = {0};
     vitcl_status st = VITCL_OK;
@@ -345,7 +355,7 @@ vitcl_status vt_tokenizer_encode(int32_t *ids, uint32_t *count,
     VT_TRY(vt_stop_look());
     VT_TRY(vt_chars_add(&c, text, bytes));
     VT_TRY(encode_text(&j, &c));
-    *count = place(ids, context, t, &j.out);
+    *count = place(ids, cut, context, t, &j.out);
 done:
     free(c.s);
     free(j.piece.s);

@@ -31,6 +31,14 @@ bool vt_tokenizer_sees(const vt_tokenizer *t, uint32_t at, uint32_t count,
     return true;
 }
 
+vitcl_status vt_tokenizer_fit(int32_t *ids, uint32_t *count, bool *cut,
+                              const vt_tokenizer *t, uint32_t context,
+                              const char *text, size_t bytes)
+{
+    *cut = false;
+    return vt_tokenizer_encode(ids, count, t, context, text, bytes);
+}
+
 uint32_t vt_tokenizer_vocabulary(const vt_tokenizer *t)
 {
     (void)t;

@@ -32,6 +32,10 @@ vitcl_status vt_tokenizer_encode(int32_t *ids, uint32_t *count,
  * padding. */
 bool vt_tokenizer_sees(const vt_tokenizer *t, uint32_t at, uint32_t count,
                        uint32_t context);
+/* The same. *cut: it has more tokens than fit. */
+vitcl_status vt_tokenizer_fit(int32_t *ids, uint32_t *count, bool *cut,
+                              const vt_tokenizer *t, uint32_t context,
+                              const char *text, size_t bytes);
 uint32_t vt_tokenizer_vocabulary(const vt_tokenizer *t);
 /* Tokens of a text, as the files say; 0: they do not. */
 uint32_t vt_tokenizer_context(const vt_tokenizer *t);

@@ -308,6 +308,16 @@ flat = struct.unpack("<36f", open("t.npy", "rb").read()[-144:])
 near(flat, sum(want, []), "npy")
 assert open("t.paths").read().split("\n")[:-1] == texts
 P
+{ cat texts && printf 'dog %.0s' {1..300} && echo; } >long
+run 0 embed -m clip --text long
+out_lines 4
+err_has '^vitcl embed: 1 text has more than [0-9]+ tokens, as many as the model reads; the rest is cut off$'
+for again in 1 2; do # not kept, so that it is said each time
+    run 0 classify -m clip --labels long p/0.png
+    err_has '^vitcl classify: 1 text has more than '
+done
+run 0 search clip.safetensors --text "$(cat long)" -k 1
+err_has '^vitcl search: 1 text has more than '
 tr '\n' '\r' <texts | "$VITCL" embed -m clip --text - >out 2>err || fail "CR alone"
 cmp out t.jsonl || fail "CR alone ends no line"
 run 0 embed -m siglip --text texts --normalize

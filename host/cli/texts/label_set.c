@@ -233,6 +233,7 @@ static int compute(label_set *s, vitcl_device *device, const model_options *o,
             s->vector, text, (const char *const *)s->labels.item, (uint32_t)n,
             (const char *const *)s->prompts.item, embedded, &bar);
     progress_clear(&bar);
+    s->cut = tower_say_cut(text);
     vitcl_text_free(text);
     s->answer = info.answer;
     s->scale = info.logit_scale, s->bias = info.logit_bias;
@@ -261,7 +262,7 @@ int label_set_open(label_set *s, vitcl_device *device, const vitcl_model *model,
     if (keyed && kept_load(s, key))
         return EXIT_OK;
     code = compute(s, device, o, how, what);
-    if (code == EXIT_OK && keyed)
+    if (code == EXIT_OK && keyed && !s->cut) /* which is said each time */
         kept_save(s, key);
     return code;
 }

@@ -15,6 +15,7 @@ typedef struct label_set {
     float *vector; /* [labels, width] of length 1 */
     float *logits; /* [labels] of the last picture */
     float *scratch;
+    bool cut; /* a text was longer than the model's context */
 } label_set;
 
 /* Reads --labels and --prompt. labels NULL: the caller adds them. Prints why

@@ -188,6 +188,7 @@ static int finish(work *w, int code)
         code = failed();
     if (code != EXIT_OK && w->to && w->done)
         keep_partial(w, code);
+    tower_say_cut(w->text);
     if (code == EXIT_OK && w->to && vt_vectors_unfit(w->to))
         note("%llu vector%s not fit f16; --store f32 can hold them",
              (unsigned long long)vt_vectors_unfit(w->to),

@@ -57,6 +57,8 @@ int tower_named(const model_options *o, const char *what);
  * messages. texts: how many there are, 0: not known. */
 int tower_open(vitcl_text **out, vitcl_device *device, const model_options *o,
                const text_options *how, const char *what, size_t texts);
+/* Says how many texts were longer than the model's context; false: none. */
+bool tower_say_cut(const vitcl_text *text);
 /* Does the model that has no classifier have one? */
 bool tower_is_there(vitcl_device *device, const model_options *o);
 

@@ -64,6 +64,20 @@ int tower_open(vitcl_text **out, vitcl_device *device, const model_options *o,
     return code_of(st);
 }
 
+bool tower_say_cut(const vitcl_text *text)
+{
+    vitcl_text_info info = {.size = sizeof info};
+
+    if (vitcl_text_describe(&info, text) != VITCL_OK || !info.cut)
+        return false;
+    if (!is_quiet())
+        note("%llu text%s more than %u tokens, as many as the model reads; "
+             "the rest is cut off",
+             (unsigned long long)info.cut, info.cut == 1 ? " has" : "s have",
+             info.context);
+    return true;
+}
+
 bool tower_is_there(vitcl_device *device, const model_options *o)
 {
     const text_options usual = {.lower = false};
