@@ -41,9 +41,15 @@ out_lines 2
 out_has 'tab\\there .*quote'
 "$VITCL" classify $small -k 1 "$odd" >out 2>err || fail "odd name"
 out_lines 1
-printf 'tree/a.jpeg\n\n%s\n' "$picture" |
+printf 'tree/a.jpeg\n%s\n' "$picture" |
     "$VITCL" classify $small -k 1 - >out 2>err || fail "-"
 out_lines 2
+# An empty line has an answer, too, for which its writer may wait.
+printf 'tree/a.jpeg\n\n%s\n' "$picture" | "$VITCL" classify $small --json -k 1 - >out 2>err &&
+    fail "an empty line"
+out_lines 3
+sed -n 2p out | grep -qx '{"picture":"-","error":"standard input, line 2: is empty"}' ||
+    fail "no answer to an empty line"
 
 # Bad pictures: one useful line each; the others are answered; exit status 1.
 : >empty.jpg

@@ -164,12 +164,17 @@ static const char *named(picture_paths *s, const char *name, const char **error)
 
 /* ---- a list on stdin ---- */
 
+static void blame_line(picture_paths *s, const char *why)
+{
+    snprintf(s->error, sizeof s->error, "standard input, %s %llu: %s",
+             s->delimiter ? "line" : "name", (unsigned long long)s->lines, why);
+}
+
 /* Ends the list with an error. */
 static bool spoilt(picture_paths *s, const char *why)
 {
     s->spoilt = true;
-    snprintf(s->error, sizeof s->error, "standard input, %s %llu: %s",
-             s->delimiter ? "line" : "name", (unsigned long long)s->lines, why);
+    blame_line(s, why);
     return false;
 }
 
@@ -373,8 +378,12 @@ const char *paths_next(picture_paths *s, const char **error)
                 return give(s, dash, error);
             continue;
         }
-        if (name[0] || !s->listing)
+        if (!name[0]) { /* who wrote the line waits for an answer */
+            blame_line(s, "is empty");
+            path = give(s, copy(s, "-"), error);
+        } else {
             path = named(s, name, error);
+        }
         if (path)
             return path;
     }
