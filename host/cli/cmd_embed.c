@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct embed {
     model_options common;
     const char *output, *what, *store, *text;
     picture_options pictures;
     text_options texts;
-    bool normalize, tokens, update, prune;
+    bool normalize, tokens, update, prune, replace;
 } embed;
 
 #define PATCHES "patches"
@@ -49,6 +50,9 @@ static const opt options[] = {
     {0, "prune", OPT_FLAG, NULL,
      "with --update: drop the rows of pictures that are not named",
      offsetof(embed, prune)},
+    {0, "replace", OPT_FLAG, NULL,
+     "write -o FILE.safetensors anew if it is there already",
+     offsetof(embed, replace)},
     OPT_DEVICE(embed),
     OPT_DEVICES(embed),
     OPT_BATCH(embed, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
@@ -182,11 +186,11 @@ static int open_file(work *w, const vitcl_model *model)
     if (code != EXIT_OK)
         return code;
     if (old && vt_index_agrees(old, &about) != VITCL_OK)
-        return fail("%s; without --update the file is written anew",
+        return fail("%s; with --replace instead, the file is written anew",
                     vitcl_last_error());
     if (old && !model && !vt_row_alike(vt_index_shape(old), w->e.shape))
         return fail("%s: its vectors have another shape than this model's; "
-                    "without --update the file is written anew",
+                    "with --replace instead, the file is written anew",
                     w->o->output);
     if (w->o->update)
         tell(w);
@@ -228,6 +232,7 @@ static int rewrite(work *w)
         code = open_file(w, model);
     if (code == EXIT_OK)
         code = finish(w);
+    answering_summary(&w->e.on);
     vitcl_model_free(model);
     return code;
 }
@@ -318,6 +323,30 @@ static int check_text(const embed *o, const words *operands)
                : EXIT_OK;
 }
 
+/* Rows that took hours are not replaced by a slip. */
+static int check_replaced(const embed *o)
+{
+    const bool index = o->output && vt_path_ends(o->output, ".safetensors");
+    vt_index *old = NULL;
+
+    if (o->replace && !index)
+        return usage("--replace needs -o FILE.safetensors");
+    if (o->replace && o->update)
+        return usage("--replace and --update are two ways; choose one");
+    if (!index || o->replace || o->update || o->pictures.shard ||
+        access(o->output, F_OK) != 0)
+        return EXIT_OK;
+    if (!o->text && vt_index_open(&old, o->output) == VITCL_OK)
+        fail("%s has %llu row%s already; --update adds to them, --replace "
+             "writes it anew",
+             o->output, (unsigned long long)vt_index_count(old),
+             vt_plural(vt_index_count(old)));
+    else
+        fail("%s is there already; --replace writes it anew", o->output);
+    vt_index_free(old);
+    return EXIT_FAILED;
+}
+
 static int check(const embed *o, const words *operands)
 {
     const bool grid = o->tokens || (o->what && strcmp(o->what, PATCHES) == 0);
@@ -349,7 +378,7 @@ static int check(const embed *o, const words *operands)
     if (o->store && (!o->output || (!vt_path_ends(o->output, ".safetensors") &&
                                     !vt_path_ends(o->output, ".npy"))))
         return usage("--store needs -o FILE.safetensors or FILE.npy");
-    return EXIT_OK;
+    return check_replaced(o);
 }
 
 static int open_part(work *w)
@@ -415,6 +444,7 @@ static int run(void *into, const words *operands)
                          .operands = operands,
                          .pictures = &o->pictures,
                          .done = "embedded",
+                         .start = now(),
                          .rows_tell = o->pictures.shard && o->output};
     if (o->update)
         code = read_earlier(o, &w);

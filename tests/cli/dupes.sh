@@ -82,6 +82,6 @@ groups
 # ---- pictures in archives
 [ -n "${VITCL_UNPACK-}" ] || exit 0
 tar cf a.tar p/1.ppm p/2.ppm && tar rf a.tar --transform s/1/4/ p/1.ppm
-run 0 embed $small --tar a.tar a.tar -o i.safetensors
+run 0 embed $small --replace --tar a.tar a.tar -o i.safetensors
 groups
 [ "$(cat names)" = "a.tar/p/1.ppm a.tar/p/4.ppm" ] || fail "groups: $(cat names)"

@@ -71,7 +71,8 @@ for name, prefix in ("timm_vit_gap_rect", 0), ("hf_dinov2_reg", 3), ("timm_dinov
     assert tokens == prefix + rows * columns, (name, tokens)
     want, most = want[prefix * width:], max(map(abs, want))
     for end in ("safetensors", "npy", "jsonl")[:None if name == "timm_dinov3" else 1]:
-        subprocess.check_call([vitcl, "embed", "-m", name, "--tokens", *size, "-o", "g." + end, "g.ppm", "g.ppm"])
+        subprocess.check_call([vitcl, "embed", "-m", name, "--tokens", *size, "-o", "g." + end, "g.ppm", "g.ppm",
+                               *["--replace"] * (end == "safetensors")])
     shape, got = numbers("g.safetensors")["features"]
     assert shape == [2, rows, columns, width], (name, shape)
     assert got[:len(want)] == got[len(want):]

@@ -219,7 +219,7 @@ err_has 'another model'
 cp p/1.ppm p/6.ppm
 VITCL_MODEL=none run 0 embed --update --prune -o u.safetensors p/0.ppm p/6.ppm
 err_has '1 of 2 pictures are new'
-run 0 embed $small -o whole.safetensors p/0.ppm p/6.ppm
+run 0 embed $small --replace -o whole.safetensors p/0.ppm p/6.ppm
 python3 - <<'P' || fail "an update took another model"
 from read import *
 a, b = index("u.safetensors"), index("whole.safetensors")
@@ -240,7 +240,7 @@ cp before u.safetensors
 python3 - "$VITCL" <<'P' || fail "stopped: the index changed, or a file was left"
 import glob, signal, subprocess, sys, time
 run = subprocess.Popen([sys.argv[1], "embed", "--preset", "vit-ti/16", "--size", "32",
-                        "-o", "u.safetensors", "-"], stdin=subprocess.PIPE)
+                        "--replace", "-o", "u.safetensors", "-"], stdin=subprocess.PIPE)
 run.stdin.write(b"p/0.ppm\n")
 run.stdin.flush()
 while not glob.glob(".u.safetensors.*") and run.poll() is None:

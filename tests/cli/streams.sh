@@ -150,7 +150,7 @@ out_has '"picture":"\\u200f\\u061c\\udb40\\udc41a.jpg"'
 python3 terminal.py 1 "$VITCL" classify -k 1 "$hidden" >out 2>err
 grep -qaF '\342\200\217\330\234\363\240\201\201a.jpg' out || fail "not escaped"
 "$VITCL" classify -m evil -k 1 a.jpg >out 2>err || fail "evil"
-grep -qaF $'\x1b[31mred\xc2\x9b' out || fail "a pipe does not get the bytes"
+grep -qF '\033[31mred\302\233' out || fail "a table has the bytes"
 
 # A program that writes a path gets its answer without closing the list; a path
 # that comes in two parts is one path; -0 as well.
@@ -220,7 +220,7 @@ for columns in 30 41 60; do
 done
 
 # A list of Windows, an archive in its place, and an address.
-printf '\xEF\xBB\xBFa.jpg\r\n\r\na.jpg\r\n' | "$VITCL" classify -k 1 - >out 2>err ||
+printf '\xEF\xBB\xBFa.jpg\r\na.jpg\r\n' | "$VITCL" classify -k 1 - >out 2>err ||
     fail "a list of Windows: $(cat err)"
 [ "$(cut -f 1 out | tr '\n' ' ')" = 'a.jpg a.jpg ' ] || fail "other names: $(cat out)"
 cp a.jpg $'cr.jpg\r'

@@ -66,7 +66,15 @@ rm b/7.ppm
 run 0 embed $small --update -o once.safetensors ./b/1.ppm b/../b/0.ppm b/0.ppm b/1.ppm ./b/1.ppm
 err_has ' 2 of 2 '
 is once.safetensors ./b/1.ppm b/../b/0.ppm
-run 0 embed $small -o once.safetensors b/0.ppm
+cp once.safetensors before
+run 1 embed $small -o once.safetensors b/0.ppm
+says 'once.safetensors has 2 rows already; --update adds to them, --replace writes it anew$'
+cmp once.safetensors before || fail "a refused run changed the index"
+run 2 embed $small --update --replace -o once.safetensors b/0.ppm
+says 'are two ways; choose one$'
+run 2 embed $small --replace -o x.npy b/0.ppm
+says '[-]-replace needs -o FILE.safetensors$'
+run 0 embed $small --replace -o once.safetensors b/0.ppm
 for n in {10..15}; do ln b/0.ppm b/$n.ppm; done
 run 0 embed --update -o once.safetensors b/{10..12}.ppm ./b/0.ppm b/{13..15}.ppm b/../b/1{0..5}.ppm b/0.ppm
 err_has ' 6 of 7 '
@@ -185,7 +193,7 @@ for folder in $'caf\xe9' former; do
     mkdir $folder
     cp -p b/1.ppm $folder/p.ppm
     cd $folder || exit
-    run 0 embed $small -o ../n.safetensors p.ppm
+    run 0 embed $small --replace -o ../n.safetensors p.ppm
     cd "$here" || exit
     mv $folder away
     for other in c b; do
@@ -213,7 +221,7 @@ if [ -x "$(dirname "$VITCL")/vitcl-unpack" ]; then
     run 0 embed --update -o t.safetensors c
     err_has '; other rows: 4 without a file$'
     is t.safetensors c/new.ppm
-    tar cf - b/{0..2}.ppm | "$VITCL" embed $small --tar -o t.safetensors - 2>err
+    tar cf - b/{0..2}.ppm | "$VITCL" embed $small --tar --replace -o t.safetensors - 2>err
     mv b away # nobody can look for pictures of standard input
     run 0 embed --update -o t.safetensors c
     is t.safetensors b/{0..2}.ppm c/new.ppm
@@ -279,14 +287,14 @@ run 0 embed --update -o made.safetensors b
 cp b/0.ppm b/8.ppm # what is new has 192 numbers
 python3 make.py 8 '{}'
 run 1 embed --update -o made.safetensors b
-err_has 'made.safetensors: its vectors have another shape than this model.s; without --update the file is written anew$'
+err_has 'made.safetensors: its vectors have another shape than this model.s; with --replace instead, the file is written anew$'
 rm b/8.ppm
 python3 make.py 192 '{"feature": "a\"b"}'
 run 1 embed --update -o made.safetensors b
 says 'made.safetensors: not an index: its metadata are missing or invalid'
 
 # ---- a stop: what is done, and everything else as it was
-run 0 embed $small -o i.safetensors a b
+run 0 embed $small --replace -o i.safetensors a b
 cp i.safetensors before
 for name in a/{4..7}.ppm; do
     sed 's/255/254/' $name >x && touch -d yesterday x && mv x $name

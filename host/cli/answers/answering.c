@@ -179,12 +179,14 @@ void answering_counts(char *out, size_t size, const answering *w,
                  where);
     snprintf(out, size, "%llu picture%s %s%s%s%s; %.1f s",
              (unsigned long long)good, vt_plural(good), w->done, failed_text,
-             left, batches_cut(w->batches) ? ", stopped before the last" : "",
+             left,
+             w->batches && batches_cut(w->batches) ? ", stopped before the last"
+                                                   : "",
              now() - w->start);
 }
 
 /* The last line: for people, where there was more than they see at a glance. */
-static void summarise(const answering *w)
+void answering_summary(const answering *w)
 {
     char line[512];
     vt_left left;
@@ -212,7 +214,7 @@ int answering_end(answering *w, int code)
     code = code == EXIT_OK ? w->code : code;
     close_source(w);
     progress_clear(&w->bar);
-    summarise(w);
+    answering_summary(w);
     if (code == EXIT_OK)
         code = batches_broken(w->batches);
     return code == EXIT_OK && batches_cut(w->batches) ? EXIT_STOPPED : code;

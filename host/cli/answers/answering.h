@@ -67,6 +67,8 @@ bool answering_waits(answering *w);
 int answering_end(answering *w, int code);
 /* EXIT_FAILED if pictures failed, unless rows tell that. */
 int answering_failures(const answering *w);
+/* The last line, where somebody reads it: how many there were. */
+void answering_summary(const answering *w);
 /* "992 pictures named, 5 could not be read (listed above), 3 skipped; 12.1 s";
  * where: " (listed above)". */
 void answering_counts(char *out, size_t size, const answering *w,
