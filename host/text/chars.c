@@ -5,6 +5,7 @@
 
 #include "base/stop.h"
 #include "base/utf8.h"
+#include "text/unicode_gap.h"
 
 #include <string.h>
 #include <utf8proc.h>
@@ -206,16 +207,40 @@ static bool stands_alone(uint32_t code)
            (code >= 0xac00 && code <= 0xd7a3);
 }
 
-/* The bytes of s that are normalised at a time. */
-static vitcl_status chunk(size_t *size, const char *s, size_t n)
+/* Is it newer than what tokenizers knows? */
+static bool in_gap(uint32_t code)
+{
+    size_t low = 0, high = VT_COUNT(gaps);
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (code > gaps[middle].last)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < VT_COUNT(gaps) && code >= gaps[low].first;
+}
+
+/* The bytes of s that are normalised at a time. *as_is: one character of the
+ * gap, which nothing around it changes with. */
+static vitcl_status chunk(size_t *size, bool *as_is, const char *s, size_t n,
+                          bool older)
 {
     size_t marks = 0, length;
 
+    *as_is = false;
     for (*size = 0; *size < n; *size += length) {
         const uint32_t code = vt_chars_code(&length, s + *size, n - *size);
 
         if (*size >= CHUNK && stands_alone(code))
             break;
+        if (older && in_gap(code)) {
+            *as_is = *size == 0;
+            *size += *as_is ? length : 0;
+            break;
+        }
         marks = is_mark(code) ? marks + 1 : 0;
         if (marks > MARKS_MAX)
             return vt_fail(VITCL_EUNSUPPORTED,
@@ -225,7 +250,7 @@ static vitcl_status chunk(size_t *size, const char *s, size_t n)
     return VITCL_OK;
 }
 
-vitcl_status vt_chars_normalise(vt_chars *c, vt_nf form)
+static vitcl_status normalise(vt_chars *c, vt_nf form, bool older)
 {
     static const int options[] = {
         [VT_NFC] = UTF8PROC_COMPOSE,
@@ -241,8 +266,13 @@ vitcl_status vt_chars_normalise(vt_chars *c, vt_nf form)
         return VITCL_OK;
     for (size_t at = 0, size; at < c->n; at += size) {
         utf8proc_ssize_t n;
+        bool as_is;
 
-        VT_TRY(chunk(&size, c->s + at, c->n - at));
+        VT_TRY(chunk(&size, &as_is, c->s + at, c->n - at, older));
+        if (as_is) {
+            VT_TRY(vt_chars_add(&out, c->s + at, size));
+            continue;
+        }
         n = utf8proc_map((const utf8proc_uint8_t *)c->s + at,
                          (utf8proc_ssize_t)size, &part,
                          (utf8proc_option_t)(UTF8PROC_STABLE | options[form]));
@@ -273,6 +303,16 @@ vitcl_status vt_normal_form(char **out, const char *text, bool composed)
 done:
     free(c.s);
     return st;
+}
+
+vitcl_status vt_chars_normalise(vt_chars *c, vt_nf form)
+{
+    return normalise(c, form, false);
+}
+
+vitcl_status vt_chars_normalise_older(vt_chars *c, vt_nf form)
+{
+    return normalise(c, form, true);
 }
 
 size_t vt_chars_cluster(const char *s, size_t n)

@@ -44,6 +44,8 @@ vitcl_status vt_chars_lower(vt_chars *c, bool final_sigma);
 
 typedef enum vt_nf { VT_NFC, VT_NFD, VT_NFKC, VT_NFKD } vt_nf;
 vitcl_status vt_chars_normalise(vt_chars *c, vt_nf form);
+/* The same by an older Unicode, that of tokenizers (Hugging Face). */
+vitcl_status vt_chars_normalise_older(vt_chars *c, vt_nf form);
 /* The bytes of the first grapheme cluster of s, of n > 0 bytes. */
 size_t vt_chars_cluster(const char *s, size_t n);
 

@@ -88,7 +88,7 @@ vitcl_status vt_normalize(vt_chars *c, const vt_normalizer *how,
 {
     switch (how->kind) {
     case VT_CHANGE_FORM:
-        return vt_chars_normalise(c, how->form);
+        return vt_chars_normalise_older(c, how->form);
     case VT_CHANGE_LOWER:
         return vt_chars_lower(c, false);
     case VT_CHANGE_REPLACE:

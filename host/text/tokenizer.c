@@ -64,6 +64,33 @@ done:
     return st;
 }
 
+/* Of all classes, only SiglipTokenizer uses SentencePiece. For the others,
+ * transformers makes a tokenizer of its own from the file, with other ids. */
+static vitcl_status check_spm(const vt_tokenizer *t, const char *folder)
+{
+    static const char *const files[] = {"tokenizer_config.json", "config.json",
+                                        "open_clip_config.json"};
+    char *path = NULL;
+    vitcl_status st = VITCL_OK;
+
+    if (t->model != VT_MODEL_SPM || t->class == &vt_class_siglip)
+        return VITCL_OK;
+    for (size_t i = 0; i < VT_COUNT(files); i++) {
+        free(path);
+        path = NULL;
+        VT_TRY(vt_format(&path, "%s/%s", folder, files[i]));
+        if (vt_path_exists(path))
+            VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: tokenizer.json is missing, which transformers "
+                           "makes from the SentencePiece model; "
+                           "AutoTokenizer's save_pretrained() writes it",
+                           folder));
+    }
+done:
+    free(path);
+    return st;
+}
+
 /* SiglipTokenizer is SentencePiece's, all others prefer tokenizer.json. */
 static vitcl_status read_vocabulary(vt_tokenizer *t, const char *folder)
 {
@@ -78,6 +105,7 @@ static vitcl_status read_vocabulary(vt_tokenizer *t, const char *folder)
                        "%s: there is no tokenizer: neither tokenizer.json, "
                        "vocab.json, %s, spiece.model nor tokenizer.model",
                        folder, kinds[2].file);
+    VT_TRY(check_spm(t, folder));
     if (siglip && t->model != VT_MODEL_SPM)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: spiece.model, which SiglipTokenizer reads, is "

@@ -3,6 +3,7 @@
  * files say; texts end when asked; errors name the byte of the file.
  */
 #include "base/stop.h"
+#include "support/paths.h"
 #include "support/pictures.h"
 #include "text/text.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define MODEL                                                                  \
     "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},"        \
@@ -225,5 +227,41 @@ Test(text_bounds, bytes_of_errors)
         cr_expect(strstr(vt_message(), cases[i].says), "case %zu: %s", i,
                   vt_message());
         vt_tokenizer_free(t);
+    }
+}
+
+/* transformers makes another tokenizer of a SentencePiece model, but for
+ * SiglipTokenizer. */
+Test(text_bounds, sentencepiece_of_other_classes)
+{
+    static const struct {
+        const char *config; /* NULL: none; SentencePiece's own ids */
+        vitcl_status st;
+    } cases[] = {
+        {"{\"tokenizer_class\":\"GemmaTokenizer\"}", VITCL_EUNSUPPORTED},
+        {"{\"tokenizer_class\":\"T5Tokenizer\"}", VITCL_EUNSUPPORTED},
+        {"{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}",
+         VITCL_EUNSUPPORTED},
+        {"{\"tokenizer_class\":\"SiglipTokenizer\"}", VITCL_OK},
+        {NULL, VITCL_OK}};
+    char from[4096], to[4096];
+
+    snprintf(from, sizeof from, "%s/text/unigram/spiece.model", VT_DATA);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *folder = vt_test_folder();
+        vt_tokenizer *t = NULL;
+        vitcl_status st;
+
+        snprintf(to, sizeof to, "%s/spiece.model", folder);
+        cr_assert_eq(symlink(from, to), 0);
+        if (cases[i].config)
+            vt_test_text(folder, "tokenizer_config.json", cases[i].config);
+        st = vt_tokenizer_open(&t, folder, true, false);
+        cr_expect_eq(st, cases[i].st, "case %zu: %s", i, vt_message());
+        if (cases[i].st != VITCL_OK)
+            cr_expect(strstr(vt_message(), "tokenizer.json is missing"), "%s",
+                      vt_message());
+        vt_tokenizer_free(t);
+        vt_test_remove(folder);
     }
 }
