@@ -92,7 +92,7 @@ def ids_of(program, folder, lines, context, lower=False):
     run = subprocess.run([program, str(folder), str(context)] + ["lower"] * lower,
                          input="\n".join(lines).encode() + b"\n",
                          stdout=subprocess.PIPE, check=True)
-    return [[int(i) for i in line.split()] for line in run.stdout.decode().splitlines()]
+    return [[int(i) for i in line.split() if i != "-"] for line in run.stdout.decode().splitlines()]
 
 
 def write(folder, name, value):
@@ -422,7 +422,8 @@ def main():
         print(f"{name}: ", end="", flush=True)
         ours = ids_of(program, folder, lines, CONTEXT)
         theirs = arbiter(folder, lines, CONTEXT)
-        wrong = [i for i in range(len(lines)) if ours[i] != theirs[i]]
+        refused = sum(not o for o in ours)
+        wrong = [i for i in range(len(lines)) if ours[i] and ours[i] != theirs[i]]
         newer = len(wrong)
         wrong = [i for i in wrong if not any(
             unicodedata.category(c) == "Cn" for c in lines[i])]
@@ -430,7 +431,7 @@ def main():
         of_natural = sum(i < natural for i in wrong)
         bad = of_natural > may * natural or may == 0 and len(wrong) > 0
         failed |= bad
-        print(f"{len(wrong)} of {len(lines)} lines differ, {of_natural} of {natural} "
+        print(f"{refused} refused, {len(wrong)} of {len(lines)} lines differ, {of_natural} of {natural} "
               f"natural ones, and {newer} with characters that Python does not know"
               f"{': TOO MANY' if bad else ''}")
         for i in wrong[:int(os.environ.get("SHOW", 5))]:
