@@ -85,9 +85,10 @@ for _ in $(seq 256); do many+=(data/bird/1.ppm); done # 5 kB of logits
 export XDG_CONFIG_HOME=$PWD/config
 run 0 tune -m "$model" --seconds 1
 writers() { # FOLDER, CAUSE: every command that writes a file or folder there
-    local at=$1 cause=$2 name
+    local at=$1 cause=$2 name anew=()
     for name in x.npy x.safetensors; do
-        refused "$at/$name: .*$cause" embed -m "$model" -o "$at/$name" "${many[@]}"
+        [ $name = x.npy ] || anew=(--replace)
+        refused "$at/$name: .*$cause" embed "${anew[@]}" -m "$model" -o "$at/$name" "${many[@]}"
         refused "$at/$name: .*$cause" classify -m "$model" --logits "$at/$name" \
             "${many[@]}"
     done

@@ -61,6 +61,7 @@ for form in jsonl csv npy safetensors; do
     [ $form != jsonl ] || given=(classify --preset vit-ti/16 --size 32 -k 20)
     run 0 "${given[@]}" -o whole.$form $many
     cp whole.$form room.$form
+    [ $form != safetensors ] || given+=(--replace)
     size=$(stat -c %s whole.$form)
     for limit in $((size - 1)) $((size * 7 / 10)); do
         limited $limit "${given[@]}" -o room.$form $many
