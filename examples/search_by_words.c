@@ -1,5 +1,5 @@
 /* search_by_words.c - how near pictures are to a text:
- * search_by_words MODEL TEXT PICTURE...; a model with a text tower */
+ * search_by_words MODEL TEXT PICTURE...; a model with a text tower. Needs -lm. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -103,8 +104,11 @@ static bool near(char *out, size_t room, const char *name)
     static const char *const folders[] = {"", "../libexec/", "../../libexec/"};
     char program[PATH_MAX] = "", library[PATH_MAX];
     const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    const char *started = (const char *)getauxval(AT_EXECFN);
 
     program[n > 0 ? n : 0] = 0;
+    if (n <= 0 && started && !realpath(started, program)) /* no /proc */
+        program[0] = '\0';
     own_file(library);
     for (size_t i = 0; i < VT_COUNT(folders); i++)
         if (path_from(out, room, program, folders[i], name) ||

@@ -214,7 +214,7 @@ static int finish(work *w)
     if (w->o->update && updating_keep(&w->kept, w->to, NULL) != EXIT_OK)
         return EXIT_FAILED;
     if (vt_vectors_unfit(w->to))
-        note("%llu vector%s not fit f16 and cannot be searched; --store f32 "
+        fail("%llu vector%s not fit f16 and cannot be searched; --store f32 "
              "can hold them",
              (unsigned long long)vt_vectors_unfit(w->to),
              vt_vectors_unfit(w->to) == 1 ? " does" : "s do");
@@ -412,8 +412,6 @@ static void keep_partial(work *w, int code)
 
 static int embed_text(const embed *o)
 {
-    if (o->pictures.quiet)
-        be_quiet();
     return text_rows_write(
         &(text_rows){.common = &o->common,
                      .how = &o->texts,

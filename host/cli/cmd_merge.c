@@ -10,7 +10,6 @@
 typedef struct merge {
     const char *output;
     score_options how;
-    bool quiet;
 } merge;
 
 static const opt options[] = {
@@ -18,8 +17,6 @@ static const opt options[] = {
      "the joined file (default: all.jsonl and so on, in DIR)",
      offsetof(merge, output)},
     OPT_SCORES(merge, how),
-    {'q', "quiet", OPT_FLAG, NULL, "no summary: only errors",
-     offsetof(merge, quiet)},
     OPT_DONE};
 
 static void say_differences(const vt_parts *p)
@@ -59,11 +56,10 @@ static int join(const vt_parts *p, const merge *o, const char *folder)
         return usage("%s: the parts are %s files", path, p->ending);
     if (vt_parts_merge(p, path) != VITCL_OK)
         return failed();
-    if (!o->quiet)
-        note("%s: %llu row%s of %u shards, %llu of pictures that could not be "
-             "read",
-             path, (unsigned long long)p->rows, vt_plural(p->rows), p->of,
-             (unsigned long long)p->failed);
+    note("%s: %llu row%s of %u shard%s, %llu of pictures that could not be "
+         "read",
+         path, (unsigned long long)p->rows, vt_plural(p->rows), p->of,
+         vt_plural(p->of), (unsigned long long)p->failed);
     return EXIT_OK;
 }
 
@@ -80,7 +76,7 @@ static int add_up(const vt_parts *p, const merge *o)
     if (vt_tally_sum(&t, p) != VITCL_OK)
         return failed();
     code = scores_tell(&t, &o->how);
-    if (!o->quiet && t.failed)
+    if (t.failed)
         note("%llu picture%s could not be decoded and %s left out of the "
              "scores",
              (unsigned long long)t.failed, vt_plural(t.failed),
@@ -98,8 +94,6 @@ static int run(void *into, const words *operands)
     if (operands->count != 1)
         return usage("name one folder that has the parts; see vitcl merge "
                      "--help");
-    if (o->quiet)
-        be_quiet();
     if (strlen(operands->item[0]) > 4096)
         return usage("the path is too long");
     if (vt_parts_open(&p, operands->item[0]) != VITCL_OK)
@@ -111,7 +105,7 @@ static int run(void *into, const words *operands)
         code = add_up(&p, o);
     else
         code = join(&p, o, operands->item[0]);
-    if (code == EXIT_OK && !o->quiet)
+    if (code == EXIT_OK)
         say_differences(&p);
     vt_parts_close(&p);
     return code;

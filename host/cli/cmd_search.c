@@ -384,8 +384,6 @@ static int check(const find *o, const text_list *texts)
         return usage("--lower-case belongs to texts, not to pictures");
     if (texts->count && other)
         return usage("texts are looked for, not pictures; leave %s out", other);
-    if (p->quiet)
-        be_quiet();
     return EXIT_OK;
 }
 

@@ -41,8 +41,6 @@ static const opt options[] = {
     OPT_THREADS(study_options, threads),
     OPT_ROW(study_options, 0, "precision", OPT_CHOICE, "f32|bf16|f16",
             "number format of the multiplications (default f32)", precision),
-    OPT_ROW(study_options, 'q', "quiet", OPT_FLAG, NULL,
-            "no progress: only the results and errors", quiet),
     OPT_DONE};
 
 const command cmd_study = {

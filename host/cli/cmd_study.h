@@ -9,7 +9,7 @@ typedef struct study_options {
     const char *data, *output, *device, *model, *precision;
     double minutes;
     uint32_t tries, jobs, threads, epochs, pictures, tests;
-    bool dry_run, quiet, follow;
+    bool dry_run, follow;
 } study_options;
 
 extern const command cmd_study;

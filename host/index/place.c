@@ -42,13 +42,34 @@ void vt_places_open(vt_places *p, const vt_index *x)
         vt_same_folder(p->own[0] ? p->own : ".", p->base[0] ? p->base : ".");
 }
 
-/* Below `folder`, "": the current one. The path itself, if that is too long. */
+/* How many of the first n bytes of a folder's path are the folder above; n: the
+ * path does not tell, as behind a link. */
+static size_t above(const char *folder, size_t n)
+{
+    char parent[VT_PLACE], up[VT_PLACE];
+    size_t all = n, end;
+
+    while (all > 1 && folder[all - 1] == '/')
+        all--;
+    for (end = all; end && folder[end - 1] != '/';)
+        end--;
+    snprintf(parent, sizeof parent, "%.*s", (int)end, folder);
+    return snprintf(up, sizeof up, "%.*s/..", (int)all, folder) < VT_PLACE &&
+                   vt_same_folder(end ? parent : ".", up)
+               ? end
+               : n;
+}
+
+/* Below `folder`, "": the current one, without "X/..". The path itself, if that
+ * is too long. */
 static const char *join(char out[VT_PLACE], const char *folder,
                         const char *path)
 {
-    const size_t n = strlen(folder);
+    size_t n = strlen(folder), up;
 
-    if (!n || snprintf(out, VT_PLACE, "%s%s%s", folder,
+    while (n && strncmp(path, "../", 3) == 0 && (up = above(folder, n)) < n)
+        n = up, path += 3;
+    if (!n || snprintf(out, VT_PLACE, "%.*s%s%s", (int)n, folder,
                        folder[n - 1] == '/' ? "" : "/", path) >= VT_PLACE)
         return path;
     return out;

@@ -293,8 +293,6 @@ static int run(void *into, const words *operands)
         snprintf(output, sizeof output, "study-%.40s", s->name);
         given.output = output;
     }
-    if (o->quiet)
-        be_quiet();
     catch_stop();
     if (vt_experiment_open(&e, s, &given) != VITCL_OK)
         return failed();

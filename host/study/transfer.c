@@ -221,8 +221,8 @@ static void say(vt_experiment *e, point p[ARMS][PERCENTS])
         vt_study_say(
             e,
             "%s %u pictures: fine-tuned %.1f %%, %.1f points above "
-            "scratch (%.1f %%); frozen below a linear head %.1f %%, "
-            "by least squares %.1f %%",
+            "scratch (%.1f %%); frozen, with a new head, %.1f %%, or %.1f %% "
+            "by least squares",
             i ? "." : ". With", p[TUNED][i].pictures,
             100 * p[TUNED][i].result.mean,
             100 * (p[TUNED][i].result.mean - p[SCRATCH][i].result.mean),

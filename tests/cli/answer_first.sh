@@ -20,7 +20,7 @@ merged() { # LINES ARGS…: so many lines, the last of which is about the model
     mv err out
     out_lines "$lines"
     [ "$(grep -c "$model" out)" = 1 ] || fail "not one line about the model"
-    tail -n 1 out | grep -qE "^vitcl $1: $model[a-z0-9_./]+\$" || fail "it is not the last line"
+    tail -n 1 out | grep -qE "^vitcl $1: ${model}[a-z0-9_./]+\$" || fail "it is not the last line"
 }
 merged 2 classify -k 1 a.jpg
 merged 3 classify -k 1 b.png a.jpg

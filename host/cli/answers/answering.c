@@ -46,8 +46,6 @@ int answering_open(answering *w)
     int code;
 
     w->start = now();
-    if (w->pictures->quiet)
-        be_quiet();
     code = open_models(w, &common);
     if (code != EXIT_OK)
         return code;
@@ -228,7 +226,7 @@ int answering_failures(const answering *w)
 
 void say_kept(int code, uint64_t count, const char *what, const char *name)
 {
-    note("%sthe first %llu %s%s %s in %s",
+    fail("%sthe first %llu %s%s %s in %s",
          code == EXIT_STOPPED ? "stopped; " : "", (unsigned long long)count,
          what, vt_plural(count), count == 1 ? "is" : "are", name);
 }

@@ -7,6 +7,7 @@
 #include "html.h"
 
 #include "base/base64.h"
+#include "base/status.h"
 #include "cli/pictures/pictures.h"
 #include "cli/pictures/thumbnail.h"
 #include "plot/include_text.h"
@@ -17,7 +18,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { WAITING = 32 };
+/* A page of more thumbnails would have more than some 10 MB. */
+enum { WAITING = 32, THUMBNAILS = 1000 };
 
 VT_INCLUDE_TEXT(gallery_style, VT_CLI_DIR "/gallery.css");
 VT_INCLUDE_TEXT(gallery_script, VT_CLI_DIR "/gallery.js");
@@ -38,6 +40,7 @@ struct html_page {
     waiting *ring[WAITING];
     size_t first, count;
     vitcl_loader *loader; /* NULL: none was needed so far */
+    uint64_t shown, rest; /* pictures with a thumbnail, and after these */
     bool short_of_memory; /* an item is missing */
 };
 
@@ -283,6 +286,12 @@ static void add(html_page *p, const html_item *item, bool heading)
     p->ring[(p->first + p->count++) % WAITING] = w;
     if (heading || item->error)
         return;
+    if (p->shown == THUMBNAILS) {
+        p->rest++;
+        w->why = strdup("the page has thumbnails of its first 1000 pictures");
+        return;
+    }
+    p->shown++;
     if (item->small && item->small->rgb)
         thumbnail_make(&w->picture, item->small);
     else
@@ -310,6 +319,10 @@ int html_close(html_page *p, const char *summary)
         code = fail("out of memory for a page");
     else if (vt_page_close(&p->page, summary) != VITCL_OK)
         code = failed();
+    else if (p->rest)
+        note("the page has no thumbnails of the last %llu picture%s, so that "
+             "it does not become too large",
+             (unsigned long long)p->rest, vt_plural(p->rest));
     html_discard(p);
     return code;
 }

@@ -120,8 +120,6 @@ int sharding_open(sharding *s, const picture_options *how, const char *output,
     int code;
 
     *s = (sharding){.kept = -1};
-    if (how->quiet)
-        be_quiet();
     if (how->shard && vt_shard_parse(&s->shard, how->shard) != VITCL_OK) {
         failed();
         return EXIT_USAGE;

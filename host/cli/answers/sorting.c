@@ -333,7 +333,7 @@ void sorting_put(sorting *s, const answer *a, const naming *n)
         return;
     if (a->piped) {
         s->failures++;
-        note("%s: cannot be %s: it came on standard input and is no file; name "
+        fail("%s: cannot be %s: it came on standard input and is no file; name "
              "a file",
              path, s->links ? "linked to" : "copied");
         return;
@@ -346,7 +346,7 @@ void sorting_put(sorting *s, const answer *a, const naming *n)
         !(s->links ? link_in : copy_in)(path, folder, name)) {
         s->failures++;
         s->full = errno == ENOSPC || errno == EDQUOT;
-        note("%s: cannot be %s %s: %s%s", path,
+        fail("%s: cannot be %s %s: %s%s", path,
              s->links ? "linked to in" : "copied to", folder ? folder : "",
              strerror(errno), s->full ? "; nor are the pictures after it" : "");
     }

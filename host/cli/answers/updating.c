@@ -211,7 +211,7 @@ static int list(updating *u, const words *operands, const picture_options *how)
             code = fail("standard input is a picture, which --update would "
                         "not find again; name files, or - for a list of them");
         } else if (error && strcmp(path, "-") == 0) { /* the list's own error */
-            note("%s", error);
+            fail("%s", error);
             u->broken = u->cut = true;
         } else {
             code = add_named(u, path, error);

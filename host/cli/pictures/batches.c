@@ -50,7 +50,7 @@ uint64_t batches_total(const words *operands, const picture_options *how)
 
     if (how->tar || how->shard || piped_among(operands))
         return 0;
-    if (how->quiet || !is_terminal(stderr) || !(s = paths_open(operands, how)))
+    if (is_quiet() || !is_terminal(stderr) || !(s = paths_open(operands, how)))
         return 0;
     while (paths_next(s, &error))
         n++;
@@ -408,9 +408,9 @@ void batches_close(picture_batches *f)
 void say_failure(const answer *a)
 {
     if (strcmp(a->path, "-") == 0) /* the list: its errors include its name */
-        note("%s", a->error);
+        fail("%s", a->error);
     else
-        note("%s: %s", a->path, a->error);
+        fail("%s: %s", a->path, a->error);
 }
 
 void json_path(const char *path)

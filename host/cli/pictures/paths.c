@@ -404,7 +404,7 @@ int pictures_check(const picture_options *p)
 {
     if (p->deep && p->flat)
         return usage("--recursive and --no-recursive contradict each other");
-    if (p->quiet && p->summary)
+    if (is_quiet() && p->summary)
         return usage("--quiet and --summary contradict each other");
     if (p->tar && paths_option(p))
         return usage("--tar reads archives, not folders or lists; leave %s out",

@@ -10,7 +10,7 @@ typedef struct picture_options {
     bool nul;        /* a list on stdin ends its paths with NUL */
     bool deep, flat; /* --recursive, --no-recursive */
     bool follow;
-    bool summary, quiet;
+    bool summary;
     const char *shard;  /* K/N, auto; NULL: all pictures */
     bool tar;           /* the operands are archives */
     const char *absent; /* NULL, or what to say of an operand that is no file */
@@ -32,10 +32,7 @@ int pictures_check(const picture_options *p);
                 "paths on stdin end with NUL, not newline", pictures.nul),     \
         OPT_ROW(T, 0, "summary", OPT_FLAG, NULL,                               \
                 "end with a line that counts the pictures, even in a pipe",    \
-                pictures.summary),                                             \
-        OPT_ROW(T, 'q', "quiet", OPT_FLAG, NULL,                               \
-                "no progress, notes or summary: only answers and errors",      \
-                pictures.quiet)
+                pictures.summary)
 /* The same; for commands whose runs may be split. */
 #define OPT_SHARD(T)                                                           \
     OPT_ROW(T, 0, "shard", OPT_TEXT, "K/N|auto",                               \

@@ -169,7 +169,7 @@ void machine_lose(machine *m)
 void machine_say(const machine *m, size_t left)
 {
     if (left)
-        note("device %s (%.80s) failed and is left out; its pictures go to the "
+        fail("device %s (%.80s) failed and is left out; its pictures go to the "
              "other%s: %.300s",
              m->info.id, m->info.name, left == 1 ? "" : "s", m->why);
     else

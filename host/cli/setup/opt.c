@@ -176,7 +176,7 @@ static int check_ending(const opt *o, const char *value)
 
 static int store(const opt *o, void *into, const char *value)
 {
-    void *at = (char *)into + (o->at == OPT_IS_VERBOSE ? 0 : o->at);
+    void *at = (char *)into + (o->at >= OPT_IS_QUIET ? 0 : o->at);
     words *list = at;
     cosine *x = at;
     uint32_t n;
@@ -185,6 +185,10 @@ static int store(const opt *o, void *into, const char *value)
 
     if (o->at == OPT_IS_VERBOSE) {
         be_verbose();
+        return EXIT_OK;
+    }
+    if (o->at == OPT_IS_QUIET) {
+        be_quiet();
         return EXIT_OK;
     }
     switch (o->kind) {

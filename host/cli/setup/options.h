@@ -84,15 +84,23 @@ const char *nearest(const char *word, const char *const *names);
             "also read folders that links in folders lead to, except those "   \
             "above",                                                           \
             member)
-/* The end of every table: -v, which opt.c handles, and a row without a name. */
+/* The end of every table: -q and -v, which opt.c handles, and a row without a
+ * name. */
 #define OPT_IS_VERBOSE SIZE_MAX
+#define OPT_IS_QUIET (SIZE_MAX - 1)
 #define OPT_DONE                                                               \
-    {'v',                                                                      \
-     "verbose",                                                                \
+    {'q',                                                                      \
+     "quiet",                                                                  \
      OPT_FLAG,                                                                 \
      NULL,                                                                     \
-     "say what is done and decided, on stderr",                                \
-     OPT_IS_VERBOSE},                                                          \
+     "no progress, notes or summary: only results and errors",                 \
+     OPT_IS_QUIET},                                                            \
+        {'v',                                                                  \
+         "verbose",                                                            \
+         OPT_FLAG,                                                             \
+         NULL,                                                                 \
+         "say what is done and decided, on stderr",                            \
+         OPT_IS_VERBOSE},                                                      \
     {                                                                          \
         0, NULL, OPT_FLAG, NULL, NULL, 0                                       \
     }

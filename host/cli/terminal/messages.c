@@ -9,6 +9,7 @@
 #include <string.h>
 
 const char *command_name = "";
+static bool quiet;
 
 void set_command_name(const char *name)
 {
@@ -110,6 +111,8 @@ void note(const char *format, ...)
 {
     va_list args;
 
+    if (quiet)
+        return;
     va_start(args, format);
     say(format, args);
     va_end(args);
@@ -127,7 +130,7 @@ int code_of(vitcl_status st)
                                   : failed();
 }
 
-static bool verbose, quiet;
+static bool verbose;
 static double verbose_from;
 
 static void log_line(void *context, const char *line)

@@ -18,6 +18,7 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 130 };
  * returns the exit status. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* nothing after be_quiet() */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern const char *command_name; /* "" before it is known */
 void summary(const char *text);  /* such a line without the name */

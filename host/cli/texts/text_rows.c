@@ -64,7 +64,7 @@ static int put(work *w, const char *text, const char *error, float *numbers)
     if (error) {
         w->bad++;
         progress_clear(&w->bar);
-        note("%s, line %llu: %s", lines_name(w->r->file),
+        fail("%s, line %llu: %s", lines_name(w->r->file),
              (unsigned long long)w->done, error);
     } else if (w->r->normalize) {
         embedding_normalize(&w->e, numbers);
@@ -190,7 +190,7 @@ static int finish(work *w, int code)
         keep_partial(w, code);
     tower_say_cut(w->text);
     if (code == EXIT_OK && w->to && vt_vectors_unfit(w->to))
-        note("%llu vector%s not fit f16; --store f32 can hold them",
+        fail("%llu vector%s not fit f16; --store f32 can hold them",
              (unsigned long long)vt_vectors_unfit(w->to),
              vt_vectors_unfit(w->to) == 1 ? " does" : "s do");
     return code == EXIT_OK && w->bad ? EXIT_FAILED : code;

@@ -95,7 +95,7 @@ static void name_broken(void *context, const char *line)
     if (i < BROKEN_NAMED && !s->broken[i]) {
         s->broken[i] = strdup(line);
         progress_clear(&s->bar);
-        note("%s", line);
+        fail("%s", line);
     }
     pthread_mutex_unlock(&s->lock);
 }
