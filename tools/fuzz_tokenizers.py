@@ -303,17 +303,17 @@ def change_json(rng, f):
         f[what] = {"direction": rng.choice(["Left", "Right"]), "max_length": rng.choice([6, 99]), "strategy": "LongestFirst", "stride": rng.choice([0, 1])}
     elif what in ("fuse_unk", "byte_fallback", "ignore_merges"):
         model[what] = rng.random() < 0.5
-    elif what == "unk_token" and model["type"] == "BPE":
+    elif what == "unk_token" and model.get("type") == "BPE":
         model[what] = rng.choice([None, "a", "<unk>", "zzz"])
-    elif what == "unk_id" and model["type"] == "Unigram":
+    elif what == "unk_id" and model.get("type") == "Unigram":
         model[what] = rng.choice([0, 4, None, 9999])
     elif what == "decoder":
         f[what] = rng.choice([None, {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}])
     elif what == "no added":
         f["added_tokens"] = []
-    elif what == "dropout" and model["type"] == "BPE":
+    elif what == "dropout" and model.get("type") == "BPE":
         model[what] = rng.choice([0.0, None, 0.5])
-    elif what == "vocab" and model["type"] == "BPE":
+    elif what == "vocab" and model.get("type") == "BPE":
         gone = rng.choice(["<unk>", "<mask>", "<0x41>", "<eos>", "<|endoftext|>", "<bos>"])
         if gone in model["vocab"]:
             last = max(model["vocab"], key=model["vocab"].get)
