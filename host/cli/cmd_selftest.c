@@ -3,7 +3,9 @@
  * bugs on the user's machine.
  *
  * A small model runs with every provider of the device, in batches of different
- * sizes. All must agree, and a picture's bits must not depend on its batch. A
+ * sizes, and in every precision on every path that a command takes: weights
+ * kept or read once, pictures given or sent. All must agree, and a picture's
+ * bits must not depend on its batch. A
  * provider that this build or device lacks is named and left out. The
  * information for a bug report comes first, the result last. --report writes
  * all of it to a file, and the speed of a larger model.
@@ -179,15 +181,39 @@ static int check(bool good, const char *what, double figure)
 /* No exit status: this device has no such provider, as the error says. */
 enum { ABSENT = -1 };
 
-/* Logits of all pictures, `batch` at a time, into out. */
-static int logits_of(float *out, vitcl_model *model, const char *gemm,
-                     uint32_t batch, const uint8_t *rgb, uint32_t *classes)
+/* How a command runs a model. */
+typedef struct path {
+    const char *gemm; /* NULL: automatic */
+    uint32_t batch;
+    vitcl_precision precision;
+    int once;  /* weights are read during the run */
+    bool sent; /* pictures, while others are computed */
+} path;
+
+static vitcl_status run_batch(vitcl_session *s, const path *p,
+                              const uint8_t *rgb, uint32_t n)
 {
+    const vitcl_status st =
+        p->sent ? vitcl_session_send_rgb(s, rgb, n) : VITCL_OK;
+
+    if (!p->sent)
+        return vitcl_session_run_rgb(s, rgb, n);
+    return st == VITCL_OK ? vitcl_session_run_sent(s) : st;
+}
+
+/* Logits of all pictures into out. */
+static int logits_of(float *out, vitcl_model *model, const path *p,
+                     const uint8_t *rgb, uint32_t *classes)
+{
+    const uint32_t batch = p->batch;
     const vitcl_session_options o = {.size = sizeof o,
                                      .batch = batch,
                                      .height = SIDE,
                                      .width = SIDE,
-                                     .gemm = gemm};
+                                     .gemm = p->gemm,
+                                     .precision = p->precision,
+                                     .once = p->once,
+                                     .any_batch = 1};
     vitcl_session *s = NULL;
     const vitcl_status st = vitcl_session_new(&s, model, &o);
     int code = EXIT_OK;
@@ -199,8 +225,7 @@ static int logits_of(float *out, vitcl_model *model, const char *gemm,
     for (uint32_t i = 0; i < PICTURES && code == EXIT_OK; i += batch) {
         uint32_t n = PICTURES - i < batch ? PICTURES - i : batch;
 
-        if (vitcl_session_run_rgb(s, rgb + (size_t)i * SIDE * SIDE * 3, n) !=
-                VITCL_OK ||
+        if (run_batch(s, p, rgb + (size_t)i * SIDE * SIDE * 3, n) != VITCL_OK ||
             vitcl_session_read(out + (size_t)i * *classes, (size_t)n * *classes,
                                s, "logits", n) != VITCL_OK)
             code = failed();
@@ -211,18 +236,70 @@ static int logits_of(float *out, vitcl_model *model, const char *gemm,
     return code;
 }
 
+/* Every precision on every path, compared with `want`, which is f32. */
+static int every_path(vitcl_model *model, const uint8_t *rgb, const float *want,
+                      float *got, size_t n)
+{
+    static const struct {
+        const char *name;
+        vitcl_precision precision;
+        double bound; /* says that a kernel is wrong, not how exact it is */
+    } rows[] = {{"f32", VITCL_F32, 1e-4},
+                {"f16", VITCL_F16, 1e-2},
+                {"bf16", VITCL_BF16, 6e-2},
+                {"int8", VITCL_INT8, 2e-1}};
+    enum { PATHS = 8 };
+    uint32_t classes;
+    int code = EXIT_OK;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double most = 0;
+        char what[64];
+        int bad = EXIT_OK;
+
+        for (int way = 0; way < PATHS && bad == EXIT_OK; way++) {
+            const path p = {.batch = way & 4 ? PICTURES : 1,
+                            .precision = rows[i].precision,
+                            .once = (way & 2) != 0,
+                            .sent = (way & 1) != 0};
+            double off;
+
+            bad = logits_of(got, model, &p, rgb, &classes);
+            off = bad == EXIT_OK ? largest_error(got, want, n) : INFINITY;
+            most = fmax(most, off);
+            snprintf(what, sizeof what, "%s, batch of %u, weights %s%s",
+                     rows[i].name, p.batch, p.once ? "read once" : "kept",
+                     p.sent ? ", sent" : "");
+            if (bad == EXIT_FAILED || (bad == EXIT_OK && off > rows[i].bound))
+                code = check(false, what, off);
+        }
+        if (bad == EXIT_STOPPED)
+            return bad;
+        snprintf(what, sizeof what, "%s on all paths", rows[i].name);
+        if (bad == ABSENT) {
+            say("%-44s not available here: ", rows[i].name);
+            say_text(vitcl_last_error());
+            say("\n");
+        } else if (most <= rows[i].bound)
+            (void)check(true, what, most);
+    }
+    return code;
+}
+
 static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
                    float *got)
 {
     static const char *const gemms[] = {"native", "clblast"};
     uint32_t classes = 0;
     size_t n;
-    int code = logits_of(want, model, "plain", PICTURES, rgb, &classes), bad;
+    path p = {.gemm = "plain", .batch = PICTURES};
+    int code = logits_of(want, model, &p, rgb, &classes), bad;
 
     if (code != EXIT_OK)
         return code == ABSENT ? failed() : code;
     n = (size_t)PICTURES * classes;
-    bad = logits_of(got, model, "plain", 1, rgb, &classes);
+    p.batch = 1;
+    bad = logits_of(got, model, &p, rgb, &classes);
     if (bad == EXIT_STOPPED)
         return bad;
     if (bad == EXIT_OK)
@@ -234,7 +311,8 @@ static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
         char what[64];
 
         snprintf(what, sizeof what, "%s agrees with plain", gemms[i]);
-        bad = logits_of(got, model, gemms[i], PICTURES, rgb, &classes);
+        p = (path){.gemm = gemms[i], .batch = PICTURES};
+        bad = logits_of(got, model, &p, rgb, &classes);
         if (bad == EXIT_STOPPED)
             return bad;
         if (bad == ABSENT) {
@@ -248,7 +326,8 @@ static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
                         largest_error(got, want, n));
         code = bad == EXIT_OK ? code : bad;
     }
-    return code;
+    bad = every_path(model, rgb, want, got, n);
+    return code == EXIT_OK || bad == EXIT_STOPPED ? bad : code;
 }
 
 /* Runs a model with every provider of the device; prints the result. */

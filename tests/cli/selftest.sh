@@ -5,6 +5,9 @@ for key in vitcl system device platform driver OpenCL GEMM cache; do
     out_has "^$key +[^ ]"
 done
 out_has '^verdict: this device computes what it should'
+for precision in f32 f16 bf16 int8; do # once and kept, sent and not, of 1 and 3
+    out_has "^$precision on all paths +ok"
+done
 [ "$(tail -n 1 out | cut -d: -f1)" = verdict ] || fail "the verdict is not last"
 run 2 selftest extra
 says "unexpected argument 'extra'"
