@@ -270,7 +270,9 @@ static int every_path(vitcl_model *model, const uint8_t *rgb, const float *want,
             snprintf(what, sizeof what, "%s, batch of %u, weights %s%s",
                      rows[i].name, p.batch, p.once ? "read once" : "kept",
                      p.sent ? ", sent" : "");
-            if (bad == EXIT_FAILED || (bad == EXIT_OK && off > rows[i].bound))
+            if (bad == EXIT_FAILED) /* which has been said */
+                code = bad;
+            else if (bad == EXIT_OK && off > rows[i].bound)
                 code = check(false, what, off);
         }
         if (bad == EXIT_STOPPED)
