@@ -264,6 +264,8 @@ typedef struct {
     uint32_t read_first, read_count; /* the tokens that the head reads: the
                                         class token, or else those that it
                                         pools; count 0: there are no tokens */
+    uint32_t
+        channels; /* that it reads: 3, or 1, which is red's in RGB pixels */
 } vitcl_model_info;
 /* Describes the model for pictures of height x width pixels (0: its own) in a
  * batch (0: 1). */

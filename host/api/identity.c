@@ -122,6 +122,8 @@ static vitcl_status of_pictures(char out[65], const vt_model *m,
              p.resize_width, p.height, p.width, p.fill[0], p.fill[1], p.fill[2],
              (int)p.on_white, (double)p.scale);
     vt_sha256_text(&s, text);
+    if (p.grey)
+        vt_sha256_text(&s, "grey");
     if (p.own_mode)
         vt_sha256_text(&s, "own mode");
     if (p.pixels != VT_PIXELS_PILLOW) /* which has no word in earlier ones */

@@ -251,6 +251,7 @@ static void find_read(vitcl_model_info *info, const vt_config *c)
         c->dist_head || (!c->attn_pool && (c->pool == VT_POOL_TOKEN ||
                                            c->pool == VT_POOL_CLS_MEAN));
 
+    info->channels = c->grey ? 1 : 3;
     info->read_first = token || c->pool_all ? 0 : (uint32_t)c->pool_first;
     info->read_count = c->dist_head ? 2
                        : token      ? 1

@@ -37,6 +37,8 @@ typedef struct work {
     vitcl_tensors *in;
     uint32_t pictures;
     uint64_t elements; /* per picture */
+    uint64_t plane;    /* of a channel */
+    uint32_t channels;
     float *pixels;
     uint32_t tensors; /* read after each batch and concatenated */
     vitcl_shape *shape;
@@ -53,16 +55,15 @@ static uint64_t share(const vitcl_tensor_info *t)
     return n;
 }
 
-/* Reads pixel_values; takes the session's size and batch from it. */
-static int read_input(work *w, const forward *o, model_options *common)
+/* Opens pixel_values; takes the session's size and batch from it. */
+static int open_input(work *w, const forward *o, model_options *common)
 {
     vitcl_shape s;
-    uint64_t count = 1;
 
     if (vitcl_tensors_open(&w->in, o->input) != VITCL_OK ||
         vitcl_tensors_shape(&s, w->in, "pixel_values") != VITCL_OK)
         return failed();
-    if (s.rank != 4 || s.shape[1] != 3 || !s.shape[0] || !s.shape[2] ||
+    if (s.rank != 4 || s.shape[1] > 1 << 10 || !s.shape[0] || !s.shape[2] ||
         !s.shape[3] || s.shape[0] > 1 << 20 || s.shape[2] > 1 << 14 ||
         s.shape[3] > 1 << 14)
         return fail("%s: pixel_values is not [B,3,H,W]", o->input);
@@ -74,18 +75,37 @@ static int read_input(work *w, const forward *o, model_options *common)
     common->size.height = (uint32_t)s.shape[2];
     common->size.width = (uint32_t)s.shape[3];
     w->pictures = (uint32_t)s.shape[0];
-    w->elements = 3 * s.shape[2] * s.shape[3];
-    count = w->elements * w->pictures;
+    w->plane = s.shape[2] * s.shape[3];
+    w->elements = 3 * w->plane;
+    w->channels = (uint32_t)s.shape[1];
     if (!common->batch)
         common->batch = w->pictures < 32 ? w->pictures : 32;
+    return EXIT_OK;
+}
+
+/* Reads as many channels as the model does; one counts for three. */
+static int read_input(work *w, const forward *o)
+{
+    vitcl_model_info info = {.size = sizeof info};
+    const uint64_t count = w->elements * w->pictures;
+
+    if (vitcl_model_describe(&info, w->model, 0, 0, 0) != VITCL_OK)
+        return failed();
+    if (w->channels != info.channels)
+        return fail("%s: pixel_values is not [B,%u,H,W]", o->input,
+                    info.channels);
     w->pixels = calloc(count, sizeof *w->pixels);
     if (!w->pixels)
         return fail("out of memory for %u picture%s", w->pictures,
                     vt_plural(w->pictures));
-    return vitcl_tensors_read(w->pixels, w->in, "pixel_values", count) ==
-                   VITCL_OK
-               ? EXIT_OK
-               : failed();
+    if (vitcl_tensors_read(w->pixels, w->in, "pixel_values",
+                           w->plane * w->channels * w->pictures) != VITCL_OK)
+        return failed();
+    for (uint64_t i = w->pictures; w->channels == 1 && i-- > 0;)
+        for (uint64_t c = 3; c-- > 0;) /* from the end: in place */
+            memmove(w->pixels + (3 * i + c) * w->plane,
+                    w->pixels + i * w->plane, w->plane * sizeof *w->pixels);
+    return EXIT_OK;
 }
 
 static int allocate(work *w)
@@ -145,7 +165,7 @@ static int run(void *into, const words *operands)
     (void)operands;
     if (!o->input || !o->output)
         return usage("--input FILE and --output FILE are required");
-    code = read_input(&w, o, &common);
+    code = open_input(&w, o, &common);
     if (code == EXIT_OK) {
         frame_size size = common.size;
 
@@ -154,6 +174,8 @@ static int run(void *into, const words *operands)
         code = open_model(&w.device, &w.model, &common);
         common.size = size;
     }
+    if (code == EXIT_OK)
+        code = read_input(&w, o);
     if (code == EXIT_OK)
         code = keep_open(&keep, &o->keep);
     if (code == EXIT_OK)

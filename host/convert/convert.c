@@ -424,6 +424,10 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     VT_TRY(vt_tensors_open(&j.raw, path));
     VT_TRY(vt_weights_new(&j.weights, j.raw, NULL));
     j.raw = NULL;
+    if (vt_model_config(j.model)->grey)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: models that read one channel are not converted",
+                       path));
     if (timm && vt_json_get(vt_model_json(j.model), "open_clip") &&
         strcmp(vt_weights_dialect(j.weights), "timm") == 0)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,

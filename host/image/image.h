@@ -108,6 +108,7 @@ typedef struct vt_preprocess {
     uint8_t fill[3];         /* border */
     uint32_t patch, patches; /* of VT_FIT_PATCHES */
     bool on_white;           /* first blend transparent pixels with white */
+    bool grey;               /* first make it grey, as Pillow does */
     bool own_mode;           /* resize in the file's mode, then make RGB */
     float scale;             /* rescale_factor; 1/255 */
     float mean[3], std[3];   /* x = (value * scale - mean) / std */

@@ -196,6 +196,23 @@ vitcl_status vt_prepare(vt_picture *out, const vt_picture *in,
     return vt_prepare_own(out, in, &(vt_own){.mode = VT_OWN_RGB}, how);
 }
 
+/* convert("L") of Pillow, three times. */
+static vitcl_status make_grey(vt_picture *out, const vt_picture *in)
+{
+    const vitcl_status st = vt_picture_new(out, in->width, in->height, "grey");
+    const size_t n = (size_t)in->width * in->height;
+
+    for (size_t i = 0; st == VITCL_OK && i < n; i++) {
+        const uint8_t *p = in->rgb + 3 * i;
+
+        memset(out->rgb + 3 * i,
+               (int)((p[0] * 19595u + p[1] * 38470u + p[2] * 7471u + 0x8000u) >>
+                     16),
+               3);
+    }
+    return st;
+}
+
 vitcl_status vt_prepare_own(vt_picture *out, const vt_picture *in,
                             const vt_own *own, const vt_preprocess *how)
 {
@@ -203,10 +220,14 @@ vitcl_status vt_prepare_own(vt_picture *out, const vt_picture *in,
     uint32_t rw = 0, rh = 0, x, y, w, h;
     int64_t left, top;
     vitcl_status st;
-    vt_picture part = {0};
+    vt_picture part = {0}, grey = {0};
 
     if (how->fit == VT_FIT_PATCHES)
         return prepare_patches(out, in, how);
+    if (how->grey) {
+        VT_TRY(make_grey(&grey, in));
+        in = &grey;
+    }
     VT_TRY(resized(&rw, &rh, in, how));
     if (how->crop == VT_CROP_NONE && (rw != how->width || rh != how->height)) {
         st = vt_fail(
@@ -234,5 +255,6 @@ vitcl_status vt_prepare_own(vt_picture *out, const vt_picture *in,
                    (uint32_t)-VT_MIN(top, 0)));
 done:
     vt_picture_free(&part);
+    vt_picture_free(&grey);
     return st;
 }

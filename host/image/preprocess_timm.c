@@ -73,9 +73,11 @@ static vitcl_status timm_size(vt_preprocess *p, const vt_json *c,
 
     if (!vt_how_absent(v) &&
         (vt_json_count(v) != 3 || !vt_json_uint(&channels, vt_json_at(v, 0)) ||
-         channels != 3 || !vt_how_side(&side, vt_json_at(v, 1)) ||
+         (channels != 1 && channels != 3) ||
+         !vt_how_side(&side, vt_json_at(v, 1)) ||
          !vt_how_side(&side, vt_json_at(v, 2))))
-        return vt_how_wrong(name, "input_size", "[3, height, width]");
+        return vt_how_wrong(name, "input_size",
+                            "[3, height, width], or [1, ...]");
     v = vt_json_get(c, "crop_pct");
     if (!vt_how_absent(v) &&
         !(vt_json_number(&pct, v) && pct >= 0.05 && pct <= 20))

@@ -53,6 +53,11 @@ vitcl_status vt_model_trains(const vt_model *m)
                        "and no relevance is computed: NaFlex resizes its "
                        "positions for each picture",
                        m->path, m->config.name);
+    if (m->config.grey)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: %s reads one channel; such models are not trained "
+                       "here, and no relevance is computed",
+                       m->path, m->config.name);
     if (!m->config.folded)
         return VITCL_OK;
     return vt_fail(

@@ -53,11 +53,13 @@ vitcl_status vt_read_patch(vt_config *c, const vt_weights *w, const char *path)
                        "%s: %s has a stem before its patches that is not "
                        "supported; BiT's ResNets and ResNet-D are",
                        path, c->name);
-    if (t->rank == 4 && t->shape[1] != 3 && !c->stem_width[0] &&
+    c->grey = t->rank == 4 && t->shape[1] == 1 && !c->stem_width[0] &&
+              !c->conv_stem[0];
+    if (t->rank == 4 && t->shape[1] != 3 && !c->grey && !c->stem_width[0] &&
         !c->conv_stem[0])
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: the model takes pictures of %llu channel%s; only "
-                       "RGB is supported",
+                       "RGB and grey are supported",
                        path, (unsigned long long)t->shape[1],
                        vt_plural(t->shape[1]));
     if (t->rank == 4 && !c->patch_h) {

@@ -250,7 +250,7 @@ const key vt_config_hf_towers[] = {
 /* What each class takes, and vitcl's own: attention, pos_injection,
  * representation_size. */
 #define TIMM                                                                   \
-    READ("img_size"), READ("patch_size"), ONLY("in_chans", "3"),               \
+    READ("img_size"), READ("patch_size"), ONLY("in_chans", "1|3"),             \
         READ("num_classes"), READ("global_pool"), READ("embed_dim"),           \
         READ("depth"), READ("num_heads"), READ("mlp_ratio"), READ("qkv_bias"), \
         READ("init_values"), READ("norm_layer"), IDLE("drop_rate"),            \

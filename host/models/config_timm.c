@@ -73,6 +73,7 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
     static const char *const own[] = {"eva02",  "rotary", "beit",
                                       "relpos", "axial",  NULL};
     const char *attn = vt_config_text(args, "attn_layer");
+    uint64_t channels = 0;
     static const struct {
         const char *tensor, *is, *verb;
     } parts[] = {
@@ -89,6 +90,16 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
                            "%s: model_args sets %s, which is not supported",
                            path, keys[i]);
     }
+    if (vt_json_uint(&channels, vt_json_get(args, "in_chans")) &&
+        channels != (c->grey ? 1 : 3))
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: in_chans is %d, but the weights read %d", path,
+                       (int)channels, c->grey ? 1 : 3);
+    if (c->dist_token && c->registers)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: reg_tokens with a distillation token, which timm "
+                       "does not read, are not supported; remove both",
+                       path);
     if (attn[0] && !(c->diff && strcmp(attn, "diff") == 0))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: attn_layer \"%.40s\" is not supported here", path,

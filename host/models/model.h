@@ -134,6 +134,7 @@ typedef struct vt_config {
     bool stem_only;   /* a stem without stages: conv, norm, pool */
     bool stem_basic;  /* blocks of two 3x3 convolutions, not bottlenecks */
     int conv_stem[2]; /* MobileCLIP's: the widths of its convolutions */
+    int grey;         /* 1: reads one channel; 0: three */
     bool folded;      /* BatchNorm is folded into convolutions: no training */
     int context;      /* of a text tower: tokens of a text; 0: pictures */
     int vocabulary;   /* kinds of tokens */

@@ -64,6 +64,13 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
         vt_json_uint(&fill, vt_json_get(m->json, "fill_color"));
         memset(p.fill, (int)fill, sizeof p.fill);
     }
+    p.grey = m->config.grey;
+    if (p.grey && (p.mean[0] != p.mean[1] || p.mean[0] != p.mean[2] ||
+                   p.std[0] != p.std[1] || p.std[0] != p.std[2]))
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: mean and std of colours, but the model reads one "
+                       "channel; give it one number each",
+                       file));
     VT_TRY(vt_preprocess_check(&p, file));
     if (any && m->config.budget && p.fit == VT_FIT_NONE)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,

@@ -92,6 +92,8 @@ with open("refused", "w") as refused, open("same", "w") as same:
     no(eva, "a['global_pool'] = 'map'", "attn_pool")
     no("timm_dinov2_swiglu_reg", "a['act_layer'] = 'gelu'", "act_layer \"gelu\" in place of SwiGLU")
     yes("timm_dinov2_swiglu_reg", "a['act_layer'] = 'silu'")
+    no("timm_deit_distilled", "a['reg_tokens'] = 2", "reg_tokens with a distillation token")
+    no("timm_deit_distilled", "a['in_chans'] = 1", "in_chans is 1, but the weights read 3")
     no(rel, "a['global_pool'] = 'max'", 'global_pool "max" is not supported here')
     no("timm_resnet", "a['output_stride'] = 16", "output_stride")
     flex = "timm_naflex"

@@ -9,14 +9,20 @@
 
 static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
 {
-    return vt_patch(p, in[0], c->arg[0], c->arg[1]);
+    return vt_patch_first(p, in[0], c->arg[2], c->arg[0], c->arg[1]);
 }
 
 static void ref(double *out, const double *const *in, const vt_case *c)
 {
     const int *d = c->in[0].dim;
 
-    ref_patch(out, in[0], d[0], d[1], d[2], d[3], c->arg[0], c->arg[1]);
+    const int plane = d[2] * d[3], used = c->arg[2] ? c->arg[2] : d[1];
+    const int rows =
+        (d[2] / c->arg[0]) * (d[3] / c->arg[1]) * c->arg[0] * c->arg[1] * used;
+
+    for (int b = 0; b < d[0]; b++)
+        ref_patch(out + (size_t)b * rows, in[0] + (size_t)b * d[1] * plane, 1,
+                  used, d[2], d[3], c->arg[0], c->arg[1]);
 }
 
 Test(patch, rows)
@@ -28,6 +34,9 @@ Test(patch, rows)
         {.name = "2x3 of 5x7, a rest left over",
          .in = {{.rank = 4, .dim = {2, 3, 5, 7}}},
          .arg = {2, 3}},
+        {.name = "the first of three channels",
+         .in = {{.rank = 4, .dim = {2, 3, 9, 7}}},
+         .arg = {2, 3, 1}},
         {.name = "one patch",
          .in = {{.rank = 4, .dim = {1, 3, 9, 11}}},
          .arg = {9, 11}},
