@@ -2,8 +2,8 @@
  * patch.cl - pictures to rows of patches.
  *
  * patch       out[B,N,K] <- x[B,S,H,W]; K = C*Ph*Pw in the order (c, y, x) of
- *             the first C of S channels, N patches row by row; pixels beyond the
- *             last whole patch are not read
+ *             the first C of S channels, N patches row by row; pixels beyond
+ *             the last whole patch are not read
  * patch_grad  dx[B,S,H,W] <- dout[B,N,K]; 0 beyond the last whole patch and in
  *             other channels
  *

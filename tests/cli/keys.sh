@@ -66,7 +66,7 @@ with open("refused", "w") as refused, open("same", "w") as same:
     no(t, "a['rope_type'] = 'cat'", "model_args has rope_type")
     no(t, "a['dynamic_img_pad'] = True", "dynamic_img_pad is true; only false is supported")
     yes(t, "a['dynamic_img_pad'] = False; a['drop_path_rate'] = 0.1; a['patch_drop_rate'] = 0.5; a['in_chans'] = 3")
-    no(t, "a['in_chans'] = 1", "in_chans is 1; only 3")
+    no(t, "a['in_chans'] = 1", "in_chans is 1, but the weights read 3")
     no(t, "a['global_pool'] = ''", 'global_pool "", which gives logits for each token')
     yes(t, "c['global_pool'] = 'avg'")
     yes(t, "c['global_pool'] = 7; c['note'] = [1]")
@@ -93,7 +93,6 @@ with open("refused", "w") as refused, open("same", "w") as same:
     no("timm_dinov2_swiglu_reg", "a['act_layer'] = 'gelu'", "act_layer \"gelu\" in place of SwiGLU")
     yes("timm_dinov2_swiglu_reg", "a['act_layer'] = 'silu'")
     no("timm_deit_distilled", "a['reg_tokens'] = 2", "reg_tokens with a distillation token")
-    no("timm_deit_distilled", "a['in_chans'] = 1", "in_chans is 1, but the weights read 3")
     no(rel, "a['global_pool'] = 'max'", 'global_pool "max" is not supported here')
     no("timm_resnet", "a['output_stride'] = 16", "output_stride")
     flex = "timm_naflex"
@@ -160,7 +159,7 @@ refuses parallel 'vit_small_patch16_18x2_224 has parallel blocks, which are not 
 refuses scaling 'vit_base_patch16_xp_224 has parallel blocks, which are not supported'
 refuses diff 'has differential attention, which is not supported'
 refuses mobile 'patch_embed.backbone.0.conv.weight is missing'
-refuses grey 'the model takes pictures of 1 channel; only RGB is supported'
+refuses grey 'does config.json belong to these weights'
 
 refuses lost_timm_vit 'lost_timm_vit: pos_embed is missing'
 refuses lost_timm_eva02_clip 'lost_timm_eva02_clip: pos_embed is missing'

@@ -111,3 +111,20 @@ Test(resize, refused)
     cr_expect_null(out.rgb);
     vt_picture_free(&in);
 }
+
+/* As Pillow's convert("L") of red, green, blue and one more. */
+Test(resize, grey_before)
+{
+    static const uint8_t grey[4] = {76, 150, 29, 154};
+    uint8_t rgb[12] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 200, 123, 189};
+    const vt_picture in = {4, 1, rgb};
+    vt_picture out = {0};
+    vt_preprocess how;
+
+    vt_preprocess_default(&how, 1, 4);
+    how.grey = true;
+    cr_assert_eq(vt_prepare(&out, &in, &how), VITCL_OK, "%s", vt_message());
+    for (int i = 0; i < 12; i++)
+        cr_expect_eq(out.rgb[i], grey[i / 3], "%d: %d", i, out.rgb[i]);
+    vt_picture_free(&out);
+}
