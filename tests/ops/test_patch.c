@@ -15,14 +15,13 @@ static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
 static void ref(double *out, const double *const *in, const vt_case *c)
 {
     const int *d = c->in[0].dim;
-
     const int plane = d[2] * d[3], used = c->arg[2] ? c->arg[2] : d[1];
     const int rows =
         (d[2] / c->arg[0]) * (d[3] / c->arg[1]) * c->arg[0] * c->arg[1] * used;
 
     for (int b = 0; b < d[0]; b++)
-        ref_patch(out + (size_t)b * rows, in[0] + (size_t)b * d[1] * plane, 1,
-                  used, d[2], d[3], c->arg[0], c->arg[1]);
+        ref_patch(out + b * rows, in[0] + b * d[1] * plane, 1, used, d[2], d[3],
+                  c->arg[0], c->arg[1]);
 }
 
 Test(patch, rows)

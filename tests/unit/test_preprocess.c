@@ -346,7 +346,7 @@ Test(preprocess, refused)
         {"{\"pretrained_cfg\":{\"crop_mode\":\"random\"}}", NULL, "crop_mode"},
         {"{\"pretrained_cfg\":{\"interpolation\":\"random\"}}", NULL,
          "interpolation"},
-        {"{\"pretrained_cfg\":{\"input_size\":[1,224,224]}}", NULL,
+        {"{\"pretrained_cfg\":{\"input_size\":[4,224,224]}}", NULL,
          "input_size"},
         {"{\"pretrained_cfg\":{\"std\":[0,0,0]}}", NULL, "std"},
         {"{\"pretrained_cfg\":{\"input_size\":224}}", NULL, "input_size"},
