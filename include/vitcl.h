@@ -525,8 +525,8 @@ VITCL_STATUS vitcl_session_check(vitcl_session *session, const char *name,
  * answers waits, and returns an error of the run. On CPUs, where `overlaps` of
  * vitcl_session_info is 0, nothing is sent in advance, and
  * vitcl_session_run_sent() does all the work. rgb NULL: nothing is sent, and
- * the pictures of the last run are computed again; the difference in time is
- * what sending costs. */
+ * the pictures of the last run are computed again (VITCL_EINVAL if it had
+ * none); the difference in time is what sending costs. */
 VITCL_STATUS vitcl_session_send_rgb(vitcl_session *session, const uint8_t *rgb,
                                     uint32_t n);
 /* Runs what was sent last. VITCL_EINVAL: nothing was. */

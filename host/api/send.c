@@ -9,9 +9,10 @@ static vitcl_status send_rgb(vitcl_session *s, const uint8_t *rgb, uint32_t n)
     vitcl_status st = VITCL_OK;
 
     VT_TRY(vt_session_takes_rgb(s, n));
-    if (!rgb && s->grids)
-        return vt_fail(VITCL_EINVAL, "pictures of any aspect ratio must be "
-                                     "given; choose one size (--size)");
+    if (!rgb && (s->grids || !s->from_rgb))
+        return vt_fail(VITCL_EINVAL,
+                       "no pictures are given, and none are there to be "
+                       "computed again");
     s->sent = 0;
     s->waiting = rgb;
     if (rgb && vt_session_overlaps(s))

@@ -284,7 +284,7 @@ static vitcl_status add_picture(vt_dataset *d, table *t, const row *r)
 {
     const uint32_t class = class_of(d, r->label);
     vitcl_status st;
-    vt_table_file f = {NULL};
+    vt_table_file f = {.path = NULL};
     char *path = NULL;
     uint32_t first;
     bool again;

@@ -65,7 +65,7 @@ vitcl_status vt_table_find(vt_table_file *f, const char *path)
     vitcl_status st;
     char *form = NULL;
 
-    *f = (vt_table_file){NULL};
+    *f = (vt_table_file){.path = NULL};
     f->error = stat(path, &f->of) == 0 ? 0 : errno;
     if (!f->error)
         return vt_strdup(&f->path, path);
@@ -87,5 +87,5 @@ void vt_table_forget(vt_table_file *f)
 {
     free(f->path);
     free(f->other);
-    *f = (vt_table_file){NULL};
+    *f = (vt_table_file){.path = NULL};
 }

@@ -157,6 +157,9 @@ static void in_any_order(void)
     need(vitcl_session_run_rgb(s, picture(4), 2));  /* others between */
     check(s, 4, 2);
     need(vitcl_session_run_sent(s));
+    check(s, 2, 2);
+    need(vitcl_session_send_rgb(s, NULL, 2)); /* the same once more */
+    need(vitcl_session_run_sent(s));
     need(vitcl_session_send_rgb(s, picture(5), 1));
     need(vitcl_session_send_rgb(s, picture(6), 1));
     check(s, 2, 2);

@@ -1,8 +1,8 @@
 /*
  * stop.c - Ctrl-C, and a terminal that closes.
  */
-#include "base/clock.h"
 #include "base/stop.h"
+#include "base/clock.h"
 #include "terminal.h"
 
 #include <signal.h>
