@@ -106,7 +106,7 @@ def main():
     import timm
 
     rows = sorted({*timm_rows(), *open_clip_rows(), *(f"{k} {v}" for k, v in OPENAI.items())})
-    lines = "".join(f'    "{row}",\n' if len(row) <= 73 else '    "%s "\n    "%s",\n' % tuple(row.split(" "))
+    lines = "".join(f'    "{row}",\n' if len(row) <= 73 else '    ("%s "\n     "%s"),\n' % tuple(row.split(" "))
                     for row in rows)
     text = HEAD % (timm.__version__, open_clip.__version__, lines)
     if "--check" not in sys.argv:
@@ -120,7 +120,7 @@ def main():
             sys.exit(f"{FILE}: run tools/short_names.py again")
         return
     there = known()
-    lost = [row for row in re.findall('^    "(.*)",$', have.replace('"\n    "', ""), re.M)
+    lost = [row for row in re.findall(r'^    \(?"(.*)"\)?,$', have.replace('"\n     "', ""), re.M)
             if (row.split(" ")[1] if " " in row else f"timm/{row}") not in there]
     if lost:
         sys.exit(f"{FILE}: no longer published: {', '.join(lost)}")

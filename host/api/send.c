@@ -10,9 +10,7 @@ static vitcl_status send_rgb(vitcl_session *s, const uint8_t *rgb, uint32_t n)
 
     VT_TRY(vt_session_takes_rgb(s, n));
     if (!rgb && (s->grids || !s->from_rgb))
-        return vt_fail(VITCL_EINVAL,
-                       "no pictures are given, and none are there to be "
-                       "computed again");
+        return vt_fail(VITCL_EINVAL, "no pictures were given to compute again");
     s->sent = 0;
     s->waiting = rgb;
     if (rgb && vt_session_overlaps(s))

@@ -53,7 +53,7 @@ typedef struct vt_table_file {
     int error;   /* why the path itself leads nowhere, or 0 */
     struct stat of;
 } vt_table_file;
-vitcl_status vt_table_find(vt_table_file *out, const char *path);
+vitcl_status vt_table_find(vt_table_file *f, const char *path);
 void vt_table_forget(vt_table_file *f);
 
 /* Opens this part of a folder with CIFAR's or MNIST's files. *records: whether

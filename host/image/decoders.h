@@ -119,9 +119,8 @@ vitcl_status vt_resize_part(vt_picture *out, const vt_picture *in,
 /* The same of bytes instead of RGB pixels: `each` to a pixel, the order of
  * Pillow's own bytes. out: w * h * each. */
 vitcl_status vt_resize_bytes(uint8_t *out, const uint8_t *in, size_t each,
-                             const vt_resize_axis *across,
-                             const vt_resize_axis *down, uint32_t x, uint32_t y,
-                             uint32_t w, uint32_t h);
+                             const vt_resize_axis *ax, const vt_resize_axis *ay,
+                             uint32_t x, uint32_t y, uint32_t w, uint32_t h);
 
 /* ---- own.c ---- */
 /* vt_resize_part() of Pillow, of a picture in its own mode, as RGB. */

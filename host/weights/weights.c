@@ -197,7 +197,7 @@ static vitcl_status read_index(vt_tensors *t, const char *path)
                        path, n, VT_TENSORS_MAX));
     VT_TRY(VT_NEW(&entries, n));
     for (const vt_json *m = vt_json_first(map); m; m = vt_json_next(m), i++) {
-        entries[i].name = vt_json_key(m);
+        entries[i].name = vt_json_key(m); /* NOLINT: n > 0, checked above */
         if (!vt_json_string(&entries[i].shard, m) ||
             !is_plain(entries[i].shard)) {
             st = vt_fail(

@@ -312,7 +312,7 @@ P
 run 0 embed -m clip --text long
 out_lines 4
 err_has '^vitcl embed: 1 text has more than [0-9]+ tokens, as many as the model reads; the rest is cut off$'
-for again in 1 2; do # not kept, so that it is said each time
+for _ in 1 2; do # not kept, so that it is said each time
     run 0 classify -m clip --labels long p/0.png
     err_has '^vitcl classify: 1 text has more than '
 done

@@ -130,8 +130,8 @@ static const char *const rows[] = {
     "vit_base_patch16_384.augreg_in21k_ft_in1k",
     "vit_base_patch16_clip_224.laion2b_ft_in12k_in1k",
     "vit_base_patch16_clip_384.laion2b_ft_in12k_in1k",
-    "vit_base_patch16_clip_quickgelu_224 "
-    "timm/vit_base_patch16_clip_224.metaclip_2pt5b",
+    ("vit_base_patch16_clip_quickgelu_224 "
+     "timm/vit_base_patch16_clip_224.metaclip_2pt5b"),
     "vit_base_patch16_dinov3.lvd1689m",
     "vit_base_patch16_dinov3_qkvb.lvd1689m",
     "vit_base_patch16_lingbot belfner/vit_base_patch16_lingbot.robbyant",
@@ -158,8 +158,8 @@ static const char *const rows[] = {
     "vit_base_patch32_clip_256.datacompxl",
     "vit_base_patch32_clip_384.laion2b_ft_in12k_in1k",
     "vit_base_patch32_clip_448.laion2b_ft_in12k_in1k",
-    "vit_base_patch32_clip_quickgelu_224 "
-    "timm/vit_base_patch32_clip_224.laion400m_e32",
+    ("vit_base_patch32_clip_quickgelu_224 "
+     "timm/vit_base_patch32_clip_224.laion400m_e32"),
     "vit_base_patch32_siglip_256.v2_webli",
     "vit_base_patch32_siglip_gap_256.v2_webli",
     "vit_base_patch8_224.augreg2_in21k_ft_in1k",
@@ -186,8 +186,8 @@ static const char *const rows[] = {
     "vit_giantopt_patch16_siglip_gap_384.v2_webli",
     "vit_gigantic_patch14_clip_224.laion2b",
     "vit_gigantic_patch14_clip_378.metaclip2_worldwide",
-    "vit_gigantic_patch14_clip_quickgelu_224 "
-    "timm/vit_gigantic_patch14_clip_224.metaclip_2pt5b",
+    ("vit_gigantic_patch14_clip_quickgelu_224 "
+     "timm/vit_gigantic_patch14_clip_224.metaclip_2pt5b"),
     "vit_huge_patch14_224.orig_in21k",
     "vit_huge_patch14_clip_224.laion2b_ft_in12k_in1k",
     "vit_huge_patch14_clip_336.laion2b_ft_in12k_in1k",
@@ -202,10 +202,10 @@ static const char *const rows[] = {
     "vit_intern300m_patch14_448.ogvl_dist",
     "vit_large_patch14_clip_224.laion2b_ft_in12k_in1k",
     "vit_large_patch14_clip_336.laion2b_ft_in12k_in1k",
-    "vit_large_patch14_clip_quickgelu_224 "
-    "timm/vit_large_patch14_clip_224.dfn2b",
-    "vit_large_patch14_clip_quickgelu_336 "
-    "timm/vit_large_patch14_clip_336.openai",
+    ("vit_large_patch14_clip_quickgelu_224 "
+     "timm/vit_large_patch14_clip_224.dfn2b"),
+    ("vit_large_patch14_clip_quickgelu_336 "
+     "timm/vit_large_patch14_clip_336.openai"),
     "vit_large_patch14_dinov2.lvd142m",
     "vit_large_patch14_reg1_tipsv2.webli",
     "vit_large_patch14_reg4_dinov2.lvd142m",
