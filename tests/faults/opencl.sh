@@ -232,4 +232,7 @@ check_selftest() {
     sed -i "/^verdict: FAILED/d" out
     lines_of out selftest.out
 }
-sweep selftest '.*' 0 selftest
+# It runs every path in every precision, and other kinds of calls have failed above.
+kinds='cl(Enqueue.*|BuildProgram|CreateKernel|CreateBuffer|Finish)'
+[ "${VITCL_TEST_SWEEP:-0}" != 1 ] || kinds='.*'
+sweep selftest "$kinds" 0 selftest
