@@ -113,7 +113,7 @@ static vt_stamp stamp(const work *w, const answer *a)
 
     if (a->error || (s.changed >= w->began && s.changed <= now_or_soon))
         s = (vt_stamp){.size = -1, .changed = -1};
-    else if (w->o->pictures.tar && updating_in_archive(a->path))
+    else if (w->o->pictures.tar && vt_place_in_archive(a->path))
         s.size = (int64_t)a->size;
     return s;
 }
@@ -160,16 +160,19 @@ static void tell(const work *w)
         const char *what;
     } other[] = {
         {u->stay, "kept"}, {u->gone, "without a file"}, {u->drop, "pruned"}};
-    char text[128] = "";
+    char text[128] = "", renamed[64] = "";
 
+    if (u->renamed)
+        snprintf(renamed, sizeof renamed, ", %llu renamed",
+                 (unsigned long long)u->renamed);
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         if (other[i].rows)
             snprintf(text + strlen(text), sizeof text - strlen(text),
                      "%s %llu %s", text[0] ? "," : "; other rows:",
                      (unsigned long long)other[i].rows, other[i].what);
     if (!is_quiet() && (u->old || u->todo.count != w->named))
-        note("%zu of %zu pictures are new or have changed%s", u->todo.count,
-             u->named, text);
+        note("%zu of %zu pictures are new or have changed%s%s", u->todo.count,
+             u->named, renamed, text);
     if (u->spared)
         note("%s, so no row is dropped",
              u->named ? "not all pictures could be listed"
@@ -276,10 +279,29 @@ static int run_all(work *w)
     return code;
 }
 
+/* Renamed pictures keep their rows, if one that was embedded says so. */
+static int take_over(work *w)
+{
+    updating *u = &w->kept;
+    const updating_entry *e = updating_probe(u);
+    bool has = false;
+    int code;
+
+    if (!e)
+        return EXIT_OK;
+    if (vt_index_rows(u->row, u->narrow, u->old, e->from, 1) != VITCL_OK)
+        return failed();
+    code = embedding_probe(&has, &w->e, e->path, u->row, vt_index_width(u->old),
+                           w->o->normalize);
+    return has ? updating_take_over(u) : code;
+}
+
 static int embed_new(work *w, const words *operands)
 {
     int code = updating_list(&w->kept, operands, &w->o->pictures, w->o->prune);
 
+    if (code == EXIT_OK)
+        code = take_over(w);
     if (code != EXIT_OK)
         return code;
     w->named = operands->count;

@@ -146,6 +146,7 @@ const char *vt_place(vt_places *p, uint64_t row, bool *moved);
  * file's folder exists, a ".." is resolved: else the path would need the folder
  * before it. */
 const char *vt_place_absolute(char out[VT_PLACE], const char *path);
+bool vt_place_in_archive(const char *path); /* is a file of one meant? */
 bool vt_same_folder(const char *a, const char *b);
 
 /* ---- searching (nearest.c) ---- */

@@ -83,6 +83,13 @@ static bool is_there(const char *path)
     return stat(path, &st) == 0 || (errno != ENOENT && errno != ENAMETOOLONG);
 }
 
+bool vt_place_in_archive(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) != 0 && errno == ENOTDIR;
+}
+
 const char *vt_place(vt_places *p, uint64_t row, bool *moved)
 {
     const char *path = vt_index_path(p->x, row), *at;

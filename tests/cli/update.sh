@@ -152,6 +152,72 @@ is i.safetensors b/{0..2}.ppm a/deep/9.ppm
 run 2 embed $small --prune -o i.safetensors b
 says '[-]-prune drops rows of an index; it needs --update'
 
+# ---- folders and files with new names: their rows, if one of them has its numbers
+mkdir -p n/deep
+cp -p b/{0..2}.ppm n
+cp -p b/0.ppm n/deep/5.ppm # of the same size and time, as all of these are
+run 0 embed $small --replace -o i.safetensors n
+cp i.safetensors before
+mv n m
+run 0 embed --update -o i.safetensors m
+err_has '^vitcl embed: 0 of 4 pictures are new or have changed, 4 renamed$'
+is i.safetensors m/{0..2}.ppm m/deep/5.ppm
+python3 - <<'P' || fail "not the rows of the old names"
+from read import index
+old, new = index("before")[0], index("i.safetensors")[0]
+assert {"m" + path[1:]: row for path, row in old.items()} == new
+P
+run 0 embed $small --replace -o want.safetensors m
+cmp i.safetensors want.safetensors || fail "renamed pictures have other rows"
+# Two that exchanged their names, on the way to other names
+mv m n
+mv n/0.ppm x
+mv n/1.ppm n/0.ppm
+mv x n/1.ppm
+run 0 embed --update -o i.safetensors n
+err_has ' 4 of 4 pictures are new or have changed; other rows: 4 without a file$'
+run 0 embed $small --replace -o want.safetensors n
+same i.safetensors want.safetensors
+# Times of their own tell them apart without their names
+for i in 0 1 2; do touch -d "2026-01-0$((i + 1))" n/$i.ppm; done
+run 0 embed --update -o i.safetensors n
+mv n m
+mv m/0.ppm x
+mv m/1.ppm m/0.ppm
+mv x m/1.ppm
+mv m/2.ppm m/two.ppm
+cp -p b/0.ppm m/new.ppm
+run 0 embed --update -o i.safetensors b m
+err_has ' 4 of 8 pictures are new or have changed, 4 renamed$'
+run 0 embed $small --replace -o want.safetensors b m
+same i.safetensors want.safetensors
+# Other pictures of the same sizes, times and names
+run 0 embed $small --replace -o i.safetensors m
+mv m n
+python3 - <<'P'
+import glob, os
+for name in glob.glob("n/**/*.ppm", recursive=True):
+    then = os.stat(name)
+    data = open(name, "rb").read()
+    open(name, "wb").write(data[:13] + data[:12:-1])
+    os.utime(name, ns=(then.st_atime_ns, then.st_mtime_ns))
+P
+run 0 embed --update -o i.safetensors n
+err_has ' 5 of 5 pictures are new or have changed; other rows: 5 without a file$'
+run 0 embed $small --replace -o want.safetensors n
+same i.safetensors want.safetensors
+# Where no row is dropped, the old name's row stays, too; one file is embedded at once
+run 0 embed $small --replace -o i.safetensors n
+mv n m
+run 1 embed --update -o i.safetensors n m
+err_has '^vitcl embed: 1 of 6 pictures are new or have changed, 5 renamed; other rows: 5 kept$'
+mv m/two.ppm m/three.ppm
+run 0 embed --update -o i.safetensors m
+err_has ' 1 of 5 pictures are new or have changed; other rows: 6 without a file$'
+run 0 embed $small --replace -o want.safetensors m
+same i.safetensors want.safetensors
+rm -r m want.safetensors
+
 # ---- from another folder, and with the pictures in another place
 cp both i.safetensors
 mkdir c

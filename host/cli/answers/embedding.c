@@ -188,3 +188,44 @@ void embedding_normalize(const embedding *e, float *v)
             v[at + i] = (float)((double)v[at + i] / sqrt(sum));
     }
 }
+
+/* As near as a vector and itself, stored in f16. One of another precision is
+ * embedded again. */
+static bool is_same(const float *a, const float *b, size_t n)
+{
+    double apart = 0, length = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double d = (double)a[i] - (double)b[i];
+
+        apart += d * d;
+        length += (double)b[i] * (double)b[i];
+    }
+    return apart <= 1e-6 * length;
+}
+
+int embedding_probe(bool *has, const embedding *of, const char *path,
+                    const float *vector, size_t n, bool normalized)
+{
+    const words name = {.item = &path, .count = 1};
+    embedding e = *of;
+    const answer *a = NULL;
+    int code;
+
+    *has = false;
+    e.on.operands = &name;
+    e.on.said = true;
+    code = embedding_open(&e);
+    if (code == EXIT_OK && e.on.used == n)
+        code = answering_start(&e.on);
+    if (code == EXIT_OK && e.on.used == n)
+        a = answering_next(&e.on);
+    if (a && !a->error) {
+        if (normalized)
+            embedding_normalize(&e, a->numbers);
+        *has = is_same(a->numbers, vector, n);
+    }
+    progress_clear(&e.on.bar);
+    answering_close(&e.on);
+    return code;
+}

@@ -23,6 +23,9 @@ int embedding_of_index(model_options *common, const vt_about *of,
 /* What its vectors depend on. model: a handle without a session, or NULL. */
 int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
                     bool normalized);
+/* Has this picture this vector, but for rounding? `of` is not open yet. */
+int embedding_probe(bool *has, const embedding *of, const char *path,
+                    const float *vector, size_t n, bool normalized);
 /* Divides each of the vectors by its length. */
 void embedding_normalize(const embedding *e, float *v);
 

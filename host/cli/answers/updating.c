@@ -22,13 +22,6 @@ static uint64_t none(const updating *u)
     return u->old ? vt_index_count(u->old) : 0;
 }
 
-bool updating_in_archive(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) != 0 && errno == ENOTDIR;
-}
-
 /* ---- the earlier index ---- */
 
 /* Two runs at once would lose the rows of one. */
@@ -235,6 +228,8 @@ typedef struct others {
     updating_entry **file; /* the pictures of this run, sorted by file */
     size_t files;
     bool *named;           /* [rows] */
+    uint64_t *gone;        /* rows whose files are */
+    size_t away;           /* how many */
     updating_entry *entry; /* those that stay */
     size_t count, room;
     bool prune, whole; /* whole: all pictures of this run are known */
@@ -309,6 +304,8 @@ static int add_other(others *o, uint64_t row)
     if (!error && is_renamed(o, row, at, moved, &st))
         return EXIT_OK;
     gone = is_gone(u, row, error, error ? 0 : st.st_mode);
+    if (gone && vt_index_stamp(u->old, row).size >= 0)
+        o->gone[o->away++] = row;
     lost = (gone || (error && error != ENOTDIR)) && is_lost(u, row);
     gone = gone && !lost;
     if ((gone || o->prune) && o->whole) {
@@ -379,10 +376,13 @@ static int add_others(updating *u, bool prune)
 
     o.file = calloc(u->count + 1, sizeof *o.file);
     o.named = calloc(none(u) + 1, sizeof *o.named);
-    if (!o.file || !o.named)
+    o.gone = calloc(none(u) + 1, sizeof *o.gone);
+    if (!o.file || !o.named || !o.gone)
         code = fail("out of memory");
     if (code == EXIT_OK)
         code = find_others(&o);
+    if (code == EXIT_OK)
+        code = updating_match(u, o.gone, o.away);
     if (code == EXIT_OK)
         code = merge(&o);
     for (size_t i = 0; i < o.count; i++)
@@ -390,6 +390,7 @@ static int add_others(updating *u, bool prune)
     free(o.entry);
     free(o.file);
     free(o.named);
+    free(o.gone);
     return code;
 }
 
@@ -397,7 +398,8 @@ static int add_others(updating *u, bool prune)
 
 static int choose(updating *u)
 {
-    u->todo.item = calloc(u->named + 1, sizeof *u->todo.item);
+    free(u->todo.item);
+    u->todo = (words){.item = calloc(u->named + 1, sizeof *u->todo.item)};
     if (!u->todo.item)
         return fail("out of memory");
     for (size_t i = 0; i < u->count; i++)
@@ -414,6 +416,24 @@ int updating_list(updating *u, const words *operands,
     if (code == EXIT_OK && u->old)
         code = add_others(u, prune);
     return code == EXIT_OK ? choose(u) : code;
+}
+
+int updating_take_over(updating *u)
+{
+    for (size_t i = 0; i < u->count; i++) {
+        updating_entry *e = &u->entry[i];
+
+        if (!e->matched)
+            continue;
+        e->name = strdup(name_from_here(u, e->path));
+        if (!e->name)
+            return fail("out of memory");
+        e->row = e->from;
+        e->todo = false;
+        u->renamed++;
+        u->gone -= u->named && !u->broken && !is_lost(u, e->row);
+    }
+    return choose(u);
 }
 
 static const char *name_of(updating *u, const updating_entry *e)

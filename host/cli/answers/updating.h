@@ -20,9 +20,12 @@ typedef struct updating_entry {
     char *path;   /* as this run names it; NULL: it does not */
     char *name;   /* in the new index; NULL: that of the row, else the path */
     uint64_t row; /* of the earlier index; its count: none */
-    bool todo;    /* to embed; until that is done, the row stays as it is */
-    bool again;   /* another entry is the same picture */
-    bool lost;    /* its row has a relative path, and from where is not known */
+    bool matched; /* it may be the file of row `from`, which is gone, */
+    bool by_name; /* of several that only their names tell apart */
+    uint64_t from;
+    bool todo;  /* to embed; until that is done, the row stays as it is */
+    bool again; /* another entry is the same picture */
+    bool lost;  /* its row has a relative path, and from where is not known */
     vt_stamp stamp;
     dev_t device; /* which file it is */
     ino_t inode;
@@ -37,6 +40,7 @@ typedef struct updating {
     size_t named;        /* of them, in this run */
     uint64_t stay;       /* other rows */
     uint64_t gone, drop; /* rows that do not: without a file; pruned */
+    uint64_t renamed;    /* rows that pictures of other names took over */
     words todo;          /* the paths to embed */
     vt_left left;        /* out of folders */
     float *row;
@@ -57,13 +61,20 @@ int updating_open(updating *u, const char *index);
  * that are named. */
 int updating_list(updating *u, const words *operands,
                   const picture_options *how, bool prune);
+/* Of pictures that seem to be files that are gone, under other names: one whose
+ * vector tells whether they are. NULL: there are not two. */
+const updating_entry *updating_probe(const updating *u);
+/* Its vector is that of row `from`: they all take over their rows. */
+int updating_take_over(updating *u);
 /* Writes the rows that stay before the answer of this path, and sets u->name;
  * to NULL if this row stays, too, as its picture is missing. path NULL: writes
  * all that are left. */
 int updating_keep(updating *u, vt_vectors *to, const char *path);
 void updating_close(updating *u);
 
-/* Is this the name of a file in an archive? */
-bool updating_in_archive(const char *path);
+/* Finds these, given the rows whose files are gone: a row and a picture without
+ * a row that alone have their size and time, or of several that alone have
+ * their name in its folder (renamed.c). */
+int updating_match(updating *u, const uint64_t *gone, size_t n);
 
 #endif
