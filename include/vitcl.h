@@ -756,6 +756,8 @@ void vitcl_log_set(vitcl_log log, void *context);
  *                                  test them
  *              VITCL_ARENA=own     buffers for values, not parts of one, to
  *                                  measure what parts cost a driver
+ *              VITCL_VARIANTS      kernels that no GPU has measured yet, to
+ *                                  measure them
  *              VITCL_CL_DIR        read kernels from this folder
  *              VITCL_DEVICE_CLASS  cpu or gpu: use the kernels for such
  *                                  devices, to test them; unknown-cpu: also

@@ -2,7 +2,10 @@
  * layernorm.c - layer norm of rows, or of the first rows of each picture, and
  * root mean square norm, whose mean is 0.
  */
+#include "ocl/precision.h"
 #include "ops/common.h"
+#include "units/matrix.h"
+#include "units/variants.h"
 
 #include <stdio.h>
 
@@ -77,12 +80,77 @@ static bool whole(const vt_plan *p, const vt_step *s)
     return !vt_op_cpu(p) && vt_dim(p, s->in[IN_X], -1) % VT_OP_LANES == 0;
 }
 
+/* ---- by a sub-group a row (cl/layernorm_lanes.cl) ---- */
+
+enum { LANES_COLUMNS = 256, LANES_MOST = 2048, LANES_ITEMS = 128 };
+
+static bool aligned(vt_plan *p, vt_val v)
+{
+    vt_buf *b;
+
+    return v == VT_NONE ||
+           (vt_bind(&b, p, v) == VITCL_OK && vt_buf_aligned(b, 16));
+}
+
+/* *c: the matrix unit, whose sub-groups have 32 or 64 lanes. */
+static bool by_lanes(vt_mma_choice *c, vt_plan *p, const vt_step *s)
+{
+    const vt_dtype x = vt_value_of(p, s->in[IN_X])->dtype,
+                   y = vt_value_of(p, s->out[OUT_Y])->dtype;
+    const int n = vt_dim(p, s->in[IN_X], -1);
+    vt_dev *dev = vt_plan_settings(p)->dev;
+
+    if (!vt_variant_wanted(VT_VARIANT_NORM) || vt_op_cpu(p) ||
+        n % LANES_COLUMNS != 0 || n > LANES_MOST ||
+        (x != VT_F16 && x != VT_BF16) || (y != x && y != VT_F32) ||
+        s->out[OUT_STAT] != VT_NONE || vt_product_plain(vt_plan_gemm(p)) ||
+        vt_dev_group_max(dev) < LANES_ITEMS)
+        return false;
+    *c = vt_mma_ask(dev, x);
+    return c->kind != VT_MMA_NONE && c->kind < VT_MMA_DPAS8 &&
+           aligned(p, s->in[IN_X]) && aligned(p, s->in[IN_GAMMA]) &&
+           aligned(p, s->in[IN_BETA]) && aligned(p, s->out[OUT_Y]);
+}
+
+static vitcl_status lanes_rows(vt_plan *p, vt_step *s, vt_mma_choice c)
+{
+    const int n = vt_dim(p, s->in[IN_X], -1),
+              rows = vt_op_rows(p, s->out[OUT_Y]),
+              lanes = vt_mma_kinds[c.kind].lanes, each = LANES_ITEMS / lanes;
+    const vt_dtype x = vt_value_of(p, s->in[IN_X])->dtype;
+    vitcl_status st = VITCL_OK;
+    vt_op_define y;
+    vt_kernel *k;
+    char defines[160];
+
+    snprintf(defines, sizeof defines,
+             "-DKIND=%d%s -DTYPE=%d -DV=%d -DCOLUMNS=%d -DWM=%d%s%s", c.kind,
+             vt_mma_flags(c), vt_type_number(x), LANES_COLUMNS / lanes, n, each,
+             vt_op_stored(y, p, "YT", s->out[OUT_Y]), rms(s));
+    VT_TRY(vt_step_kernel(&k, p, s, "layernorm_lanes", "layernorm_lanes",
+                          defines));
+    VT_TRY(vt_args(p, k, "vvvviiif", s->out[OUT_Y], s->in[IN_X],
+                   s->in[IN_GAMMA], s->in[IN_BETA], rows, s->i[I_TAKE],
+                   s->i[I_OF], (double)s->f[F_EPS]));
+    vt_kernel_size(
+        k, 1,
+        (size_t[3]){(size_t)((rows + each - 1) / each) * LANES_ITEMS, 1, 1},
+        (size_t[3]){LANES_ITEMS, 1, 1});
+    snprintf(s->note, sizeof s->note, "layernorm_lanes %dx%d%s", lanes, each,
+             c.emulated ? ", emulated" : "");
+done:
+    return st;
+}
+
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
+    vt_mma_choice c;
     vt_kernel *k;
     char defines[24];
 
+    if (by_lanes(&c, p, s))
+        return lanes_rows(p, s, c);
     if (vt_value_of(p, s->out[OUT_Y])->dtype == VT_I8)
         return round_rows(p, s);
     snprintf(defines, sizeof defines, "%s%s", whole(p, s) ? " -DWHOLE" : "",

@@ -40,6 +40,7 @@ typedef struct vt_case {
     double rtol, atol; /* 0: 1e-5 relative, and of the largest number */
     double grad_tol;   /* of the largest gradient; 0: 1e-4 */
     bool no_grad;
+    const char *note; /* vt_check_halves(): a step has it */
 } vt_case;
 
 typedef vt_val (*vt_case_build)(vt_plan *p, const vt_val *in, const vt_case *c);

@@ -1,0 +1,21 @@
+/*
+ * variants.h - kernels that are used only where VITCL_VARIANTS names them,
+ * until a GPU has shown which are faster.
+ */
+#ifndef VT_UNITS_VARIANTS_H
+#define VT_UNITS_VARIANTS_H
+#include "base/status.h"
+
+#include <stdbool.h>
+
+typedef enum {
+    VT_VARIANT_NORM, /* layer norm by a sub-group a row */
+    VT_VARIANTS
+} vt_variant;
+
+/* Does VITCL_VARIANTS, words with commas between them, name it? */
+bool vt_variant_wanted(vt_variant v);
+/* VITCL_EINVAL if it has another word. */
+vitcl_status vt_variant_setting(void);
+
+#endif
