@@ -20,8 +20,8 @@
  */
 #define VT_LOG2E 1.44269504f
 
-/* Behind a product of halves or bytes (of gemm_mma.cl, or with QUICK the sum of
- * its parts) the error of the device's own reciprocal does not matter, and a
+/* Behind a product of halves or bytes (of gemm_mma_*.cl, or with QUICK the sum
+ * of its parts) the error of the device's own reciprocal does not matter, and a
  * division takes as long as ten sums. */
 #if defined(QUICK) || (defined(KIND) && !defined(EMULATE))
 #define VT_QUOTIENT(a, b) ((a)*native_recip(b))

@@ -1,6 +1,7 @@
 /*
  * common_units_dots.cl - what common_units.cl has for matrix units, for devices
- * without one: gemm_mma.cl by instructions for a word of 2 halves or 4 bytes.
+ * without one: gemm_mma_registers.cl by instructions for a word of 2 halves or
+ * 4 bytes.
  *
  * KIND      DOT8: the dot product of four bytes, by the function of
  *           cl_khr_integer_dot_product, or with EMULATE, or where the compiler

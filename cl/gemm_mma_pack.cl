@@ -1,5 +1,5 @@
 /*
- * gemm_mma_pack.cl - the operands of gemm_mma.cl in its order.
+ * gemm_mma_pack.cl - the operands of gemm_mma_*.cl in its order.
  *
  * A strip is 64 bytes of k: 32 halves or 64 bytes. Strip after strip, the rows
  * of a matrix stand one below the other, padded with zeros; for int8 the steps

@@ -1,5 +1,5 @@
 /*
- * gemm_mma_turn.cl - an operand of gemm_mma.cl in bf16, from a matrix whose
+ * gemm_mma_turn.cl - an operand of gemm_mma_*.cl in bf16, from a matrix whose
  * terms are outermost: in a training, which packs it at each launch.
  *
  * gemm_mma_turn  out <- x[k*ld + r], of `rows` rows r: as gemm_mma_pack.cl

@@ -1,5 +1,5 @@
 /*
- * gemm_sum.cl - the sums of parts that gemm_mma.cl and gemm_tile.cl left with
+ * gemm_sum.cl - the sums of parts that gemm_mma_*.cl and gemm_tile.cl left with
  * SPLIT.
  *
  * gemm_sum  C[M,N] <- sums[at + part*M*N + m*N + n], bias, scale, residual; for
@@ -7,8 +7,8 @@
  *
  * How       The parts of an element are added in their order.
  * Launch    global at least {M*N}, any local size.
- * Defines   TYPE CT as in gemm_mma.cl; the epilogue's ACT BIAS SCALE RESIDUAL;
- *           QUICK: GELU has gemm_mma.cl's bits (common_math.cl).
+ * Defines   TYPE CT as in gemm_mma_*.cl; the epilogue's ACT BIAS SCALE
+ *           RESIDUAL; QUICK: GELU has gemm_mma_*.cl's bits (common_math.cl).
  * Host      host/gemm/common.c
  * Test      tests/ops/test_gemm_mma.c, test_gemm_parts.c
  */

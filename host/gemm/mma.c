@@ -1,6 +1,6 @@
 /*
  * mma.c - the native provider's multiplication on the matrix units of a GPU, in
- * f16, bf16 and int8: cl/gemm_mma.cl.
+ * f16, bf16 and int8: cl/gemm_mma_*.cl.
  *
  * Weights are packed in the order of the kernel's strips, padded, so that only
  * A has an end that needs checks. In int8 another kernel rounds A before, to
@@ -347,6 +347,7 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
     const size_t wi = (size_t)items(c->kind, s);
     const operands o = operands_of(g);
     const int v[] = {rows, d->N, o.K, o.lda, d->ldc, columns(d)};
+    const char *const way = vt_mma_way(g->t.unit.kind);
     char parts[32] = "", common[160], defines[352];
     vitcl_status st;
 
@@ -362,7 +363,7 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
              vt_dtype_name(o.stored), o.stored == d->type ? " -DSAME_A" : "",
              wide_rows(g, &o) ? " -DWIDE_A" : "",
              wide_result(g, c) ? " -DWIDE_C" : "", parts, common);
-    VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma", "gemm_mma", defines));
+    VT_TRY(vt_kernel_new(k, g->dev, way, way, defines));
     VT_TRY(vt_gemm_operands(*k, g, o.a, o.b, v, VT_COUNT(v)));
     if (c->parts > 1) {
         VT_TRY(vt_kernel_buf(*k, 12, o.sums));

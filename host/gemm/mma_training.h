@@ -12,8 +12,8 @@ typedef struct vt_mma_packed {
     vt_buf *sums;  /* of parts */
 } vt_mma_packed;
 
-/* May this unpacked product be computed by gemm_mma.cl, as far as its operands
- * are concerned? */
+/* May this unpacked product be computed by gemm_mma_*.cl, as far as its
+ * operands are concerned? */
 bool vt_mma_packs(const vt_gemm_desc *d);
 /* Of temp, from its beginning on. columns: of packed B. */
 size_t vt_mma_operands_bytes(const vt_dev *dev, const vt_gemm_desc *d,

@@ -3,10 +3,10 @@
  * assembler does.
  *
  * NVIDIA's driver compiles OpenCL C for sm_90, and takes PTX for sm_90a as a
- * program's binary: that target alone has wgmma (cl/common_units.cl). So a
- * kernel has these instructions as comments of PTX, which the compiler leaves
- * where they stand, with the names of registers; here they become instructions,
- * and the driver assembles the text once more.
+ * program's binary: that target alone has wgmma. So a kernel has these
+ * instructions as comments of PTX (cl/common_units_by_nvidia.cl), which the
+ * compiler leaves where they stand, with the names of registers; here they
+ * become instructions, and the driver assembles the text once more.
  */
 #include "ocl/objects.h"
 #include "ocl/program.h"

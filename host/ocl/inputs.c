@@ -122,10 +122,16 @@ bool vt_is_set(const char *defines, const char *name, size_t n)
     return false;
 }
 
-bool vt_common_defines(const vt_common *c, const char *name, size_t n)
+static bool is_define_of(const char *line, const char *name, size_t n)
 {
-    for (const char *p = c->directives; (p = strstr(p, "\n#define ")); p++)
-        if (strncmp(p + 9, name, n) == 0 && vt_word(p + 9) == n)
+    return strncmp(line, "#define ", 8) == 0 &&
+           strncmp(line + 8, name, n) == 0 && vt_word(line + 8) == n;
+}
+
+static bool defines_anywhere(const vt_common *c, const char *name, size_t n)
+{
+    for (const char *p = c->directives; (p = strchr(p, '\n'));)
+        if (is_define_of(++p, name, n))
             return true;
     return false;
 }
@@ -151,11 +157,12 @@ static bool leaves_out(const vt_common *c, const char *line,
 
     return at && line[at] != '_' && !memchr(line, '|', end) &&
            !vt_is_set(defines, line + at, n) &&
-           !vt_common_defines(c, line + at, n);
+           !defines_anywhere(c, line + at, n);
 }
 
-bool vt_common_tests(const vt_common *c, const char *name, size_t n,
-                     const char *defines)
+/* Outside of what these defines leave out: is the name tested, or defined? */
+static bool has_directive(const vt_common *c, const char *name, size_t n,
+                          const char *defines, bool tested)
 {
     unsigned depth = 0, off = 0; /* off: depth of what is left out */
 
@@ -170,11 +177,24 @@ bool vt_common_tests(const vt_common *c, const char *name, size_t n,
             off = depth;
         else if ((turns || ends) && off == depth)
             off = 0;
-        if ((opens || turns) && !off && has_name(line, name, n))
+        if (!off && (tested ? (opens || turns) && has_name(line, name, n)
+                            : is_define_of(line, name, n)))
             return true;
         depth -= ends;
     }
     return false;
+}
+
+bool vt_common_tests(const vt_common *c, const char *name, size_t n,
+                     const char *defines)
+{
+    return has_directive(c, name, n, defines, true);
+}
+
+bool vt_common_defines(const vt_common *c, const char *name, size_t n,
+                       const char *defines)
+{
+    return has_directive(c, name, n, defines, false);
 }
 
 /* Does b have those defines of a that the common text tests? */

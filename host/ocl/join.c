@@ -131,7 +131,7 @@ static vitcl_status undefine_macros(char **after, const char *text,
         const char *const name = p + strlen(define);
         const size_t n = vt_word(name);
 
-        if (!vt_common_defines(common, name, n) &&
+        if (!vt_common_defines(common, name, n, defines) &&
             !(vt_is_set(defines, name, n) &&
               vt_common_tests(common, name, n, defines)))
             VT_TRY(append(after, "#undef ", name, n, "\n"));

@@ -33,9 +33,10 @@ size_t vt_word(const char *s);
 const char *vt_next_define(size_t *n, size_t *all, const char **at);
 /* Is the macro set in the build options? */
 bool vt_is_set(const char *defines, const char *name, size_t n);
-/* Does the common text define the macro? */
-bool vt_common_defines(const vt_common *c, const char *name, size_t n);
-/* Does it test the macro in #if, outside of what these defines leave out? */
+/* Outside of what these defines leave out: does the common text define the
+ * macro? Does it test it in #if? */
+bool vt_common_defines(const vt_common *c, const char *name, size_t n,
+                       const char *defines);
 bool vt_common_tests(const vt_common *c, const char *name, size_t n,
                      const char *defines);
 /* Is the common text the same with either of two programs' defines? */

@@ -55,9 +55,10 @@ static vitcl_status compare(vitcl_precision *out, vt_dev *dev, const char *gemm)
 {
     /* of all forms that may be timed */
     static const char *const sources[] = {
-        "gemm_rows",  "gemm_dot", "gemm_dot_pack", "gemm_dot_rows",
-        "gemm_tile",  "gemm_mma", "gemm_mma_pack", "gemm_sum",
-        "gemm_plain", NULL};
+        "gemm_rows",          "gemm_dot",        "gemm_dot_pack",
+        "gemm_dot_rows",      "gemm_tile",       "gemm_mma_copies",
+        "gemm_mma_registers", "gemm_mma_blocks", "gemm_mma_pack",
+        "gemm_sum",           "gemm_plain",      NULL};
     double bf16 = 1e30, f16 = 1e30;
     char word[VT_VERDICT];
     vt_subject subject = {.sources = sources};

@@ -190,6 +190,13 @@ bool vt_mma_is_unit(vt_mma_choice c)
     return c.kind > VT_MMA_NONE && c.kind < VT_MMA_DOT8 && !c.emulated;
 }
 
+const char *vt_mma_way(int kind)
+{
+    return kind == VT_MMA_16    ? "gemm_mma_copies"
+           : vt_mma_intel(kind) ? "gemm_mma_blocks"
+                                : "gemm_mma_registers";
+}
+
 int vt_mma_together(vt_mma_choice c)
 {
     return vt_mma_intel(c.kind) ? vt_mma_kinds[c.kind].columns : 0;
@@ -259,14 +266,16 @@ static const char *name(int kind)
     return vt_mma_kinds[kind].name;
 }
 
+#define WAYS "gemm_mma_copies", "gemm_mma_registers", "gemm_mma_blocks"
+
 static const struct {
     const char *request; /* of vitcl-try */
     const char *question;
-    const char *sources[6];
+    const char *sources[7];
 } trials[VT_MMA_TRIALS] = {
     [VT_MMA_PRODUCT] = {"unit",
                         "matrix unit",
-                        {"gemm_mma", "gemm_mma_pack", "gemm_sum"}},
+                        {WAYS, "gemm_mma_pack", "gemm_sum"}},
     [VT_MMA_ATTENTION] = {"attention",
                           "attention",
                           {"attention_mma", "attention"}},
@@ -276,11 +285,10 @@ static const struct {
                           "attention_mma", "attention"}},
     [VT_MMA_TRAINING] = {"training",
                          "training",
-                         {"gemm_mma", "gemm_mma_pack", "gemm_mma_turn",
-                          "gemm_sum"}},
+                         {WAYS, "gemm_mma_pack", "gemm_mma_turn", "gemm_sum"}},
     [VT_MMA_GROUPS] = {"groups",
                        WGMMA,
-                       {"gemm_mma", "gemm_mma_pack", "gemm_sum"}},
+                       {"gemm_mma_copies", "gemm_mma_pack", "gemm_sum"}},
 };
 
 static const char *word(vt_dtype type)

@@ -80,6 +80,8 @@ vt_subject vt_mma_subject(vt_mma_trial trial, vt_dtype type);
 bool vt_mma_is_unit(vt_mma_choice c);
 /* Is it one of Intel's? */
 bool vt_mma_intel(int kind);
+/* The kernel that multiplies with it, which is also the name of its file. */
+const char *vt_mma_way(int kind);
 /* Is it one of NVIDIA's? */
 bool vt_mma_nvidia(int kind);
 /* Intel's fragments of B have the words of so many columns side by side; 0:

@@ -58,16 +58,16 @@ for each in sm_80:f16 sm_80:int8_parts sm_80:dw sm_80:attention_f16_72 \
     n=$((n + 1))
 done
 ! chosen 0 5 ||
-    finds common_units.cl 's/"r"((a)\[1\]), "r"((a)\[2\])/"r"((a)[2]), "r"((a)[1])/' bf16 WRONG
-! chosen 1 5 || finds gemm_mma.cl 's/WAIT(1);/WAIT(2);/' int8 'copy is on its way'
-! chosen 3 5 || finds common_units.cl 's/32ul << 32/16ul << 32/' int8_groups WRONG sm_90
+    finds common_units_by_nvidia.cl 's/"r"((a)\[1\]), "r"((a)\[2\])/"r"((a)[2]), "r"((a)[1])/' bf16 WRONG
+! chosen 1 5 || finds gemm_mma_copies.cl 's/WAIT(1);/WAIT(2);/' int8 'copy is on its way'
+! chosen 3 5 || finds common_units_by_nvidia.cl 's/32ul << 32/16ul << 32/' int8_groups WRONG sm_90
 ! chosen 2 5 || finds attention_mma.cl '/WAIT(0);/{n;d;}' attention_f16 'without a barrier'
 ! chosen 4 5 ||
-    finds common_units.cl 's/wait_group.sync.aligned 0/wait_group.sync.aligned 1/' bf16_groups 'wgmma may still read' sm_90
+    finds common_units_by_nvidia.cl 's/wait_group.sync.aligned 0/wait_group.sync.aligned 1/' bf16_groups 'wgmma may still read' sm_90
 [ "${VITCL_TEST_MMA:-}" = all ] || exit 0
 
 for each in gfx1100:f16 gfx1100:attention_f16_72 gfx1100:dot2_parts gfx942:int8 gfx942:dx; do
     right "${each%:*}" "${each#*:}"
 done
-finds common_units.cl 's/as_half16(AS8(a)), as_half16(AS8(b))/as_half16(AS8(b)), as_half16(AS8(a))/' f16 WRONG gfx1100
+finds common_units_by_amd.cl 's/as_half16(AS8(a)), as_half16(AS8(b))/as_half16(AS8(b)), as_half16(AS8(a))/' f16 WRONG gfx1100
 finds attention_mma.cl 's/if (j0 > 0)/if (0)/' attention_f16 'race in local memory' gfx942

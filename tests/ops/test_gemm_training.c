@@ -452,7 +452,7 @@ Test(gemm_training, units_trial)
 /* Without the last term. A process has each program once. */
 Test(gemm_training, units_trial_wrong)
 {
-    static const char *const others[] = {"gemm_mma", "gemm_mma_pack",
+    static const char *const others[] = {"gemm_mma_copies", "gemm_mma_pack",
                                          "gemm_sum"}; /* as they are */
     char *folder;
 

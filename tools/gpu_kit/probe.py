@@ -207,13 +207,13 @@ def built(d, name, file, kernel, defines):
 def units_large():
     d = CL()
     for name in "large", "turn":
-        built(d, name, "gemm_mma", "gemm_mma", FORMS[name])
+        built(d, name, "gemm_mma_copies", "gemm_mma_copies", FORMS[name])
 
 
 def units_small():
     d = CL()
     for name in "small", "int8":
-        built(d, name, "gemm_mma", "gemm_mma", FORMS[name])
+        built(d, name, "gemm_mma_copies", "gemm_mma_copies", FORMS[name])
 
 
 def attention():
@@ -497,7 +497,7 @@ def transfers():
 
 def compile_threads():
     """Whether threads, or else processes, help where programs are built. NONCE keeps caches out."""
-    d, text = CL(), source("gemm_mma")
+    d, text = CL(), source("gemm_mma_copies")
     start = time.perf_counter()
     for i in range(4):
         d.build(text, BASE + " -DNONCE=1%d %s" % (i, FORMS["large"]))
@@ -508,7 +508,7 @@ def compile_threads():
         t.start()
     for t in threads:
         t.join()
-    print("4 builds of gemm_mma: %.2f s in turn, %.2f s in 4 threads" % (one, time.perf_counter() - start))
+    print("4 builds of gemm_mma_copies: %.2f s in turn, %.2f s in 4 threads" % (one, time.perf_counter() - start))
     start = time.perf_counter()
     programs = [subprocess.Popen([sys.executable, __file__, "compile_one", ROOT, "3%d" % i]) for i in range(4)]
     for p in programs:
@@ -519,7 +519,7 @@ def compile_threads():
 
 
 def compile_one():
-    CL().build(source("gemm_mma"), BASE + " -DNONCE=%s %s" % (sys.argv[3], FORMS["large"]))
+    CL().build(source("gemm_mma_copies"), BASE + " -DNONCE=%s %s" % (sys.argv[3], FORMS["large"]))
 
 
 def main():

@@ -10,7 +10,7 @@ import ctypes as c
 import numpy as np
 
 # M, N, K. "odd" has rows that begin anywhere, "even" those that are read 16 bytes at a time; with 14 strips, and 4 to a
-# part, the buffers of cl/gemm_mma.cl come round several times. "tiny" is for the tests, and
+# part, the buffers of cl/gemm_mma_*.cl come round several times. "tiny" is for the tests, and
 # what a loop executes is the difference of "long" and "short".
 SIZES = dict(odd=(197, 323, 437), even=(130, 136, 440), tiny=(33, 71, 236), large=(64 * 197, 3072, 768),
              short=(128, 128, 512), long=(128, 128, 1024))
@@ -130,7 +130,7 @@ def unit(d, form, kind):
 
 
 def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0, temp=None, kind=None):
-    """Launches cl/gemm_mma.cl, and where its sums are in parts, their sum. `a` is the buffer of A, lda and WIDE_A. A
+    """Launches a kernel of cl/gemm_mma_*.cl, and where its sums are in parts, their sum. `a` is the buffer of A, lda and WIDE_A. A
     residual of None is C itself, to which the product is added."""
     m, n, k, columns = sizes
     options, tm, tn, items = unit(d, form, kind or d.kind)
@@ -138,7 +138,8 @@ def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0,
     if form in ("parts", "turn"):
         options = options + ["-DPART=%d" % part] + ["-DSPLIT"] * (form == "parts")
     stored = n % 8 == 0 and form != "parts" and "-DTIMES" not in kinds and (kind or d.kind) <= 2
-    f = d.load("gemm_mma", "gemm_mma", options + kinds + ["-DWIDE_A"] * wide + ["-DWIDE_C"] * stored)
+    way = d.gpus.way(options[0])
+    f = d.load(way, way, options + kinds + ["-DWIDE_A"] * wide + ["-DWIDE_C"] * stored)
     count = up(strips, part) // part if form == "parts" else 1
     arguments = [m, n, k, lda, n, columns]
     if form == "parts":
