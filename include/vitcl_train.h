@@ -36,6 +36,11 @@ VITCL_STATUS vitcl_dataset_open(vitcl_dataset **out, const char *path,
  * above. */
 VITCL_STATUS vitcl_dataset_open_links(vitcl_dataset **out, const char *path,
                                       const char *split);
+/* A table with other names of columns, or another character between them, as
+ * lines of any of: path=NAME, label=NAME, split=NAME, sep=CHARACTER. The file
+ * may have any ending; one in .tsv has tabs. */
+VITCL_STATUS vitcl_dataset_open_table(vitcl_dataset **out, const char *path,
+                                      const char *split, const char *columns);
 /* How many pictures and classes, a class's name, and the format: "folders",
  * "table", "cifar10", "cifar100" or "mnist". For a NULL dataset, or a class
  * that does not exist: 0 or NULL. */
@@ -296,6 +301,8 @@ typedef struct {
     /* Fine-tuning: as for vitcl_model_set_pixels(); NULL: as in the
      * checkpoint. The trained model keeps it. */
     const char *pixels;
+    /* Of a table, as for vitcl_dataset_open_table(); NULL: the usual ones. */
+    const char *columns;
 } vitcl_train_options;
 
 /* The rank of this process under mpirun, from 0, of *ranks; without mpirun 0 of

@@ -40,6 +40,14 @@ vitcl_status vitcl_dataset_open_links(vitcl_dataset **out, const char *path,
                         &(vt_dataset_options){.split = split, .follow = true});
 }
 
+vitcl_status vitcl_dataset_open_table(vitcl_dataset **out, const char *path,
+                                      const char *split, const char *columns)
+{
+    VT_GIVEN(columns);
+    return open_dataset(
+        out, path, &(vt_dataset_options){.split = split, .columns = columns});
+}
+
 const char *vitcl_dataset_note(const vitcl_dataset *dataset)
 {
     return dataset ? vt_dataset_remark(dataset->d) : NULL;

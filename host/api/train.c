@@ -4,6 +4,7 @@
  * nothing behind.
  */
 #include "api/handles.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "models/preprocess.h"
 #include "train/arch_spec.h"
@@ -96,7 +97,10 @@ static vitcl_status open_val(vt_dataset **out, uint32_t **label,
         return VITCL_OK;
     VT_TRY(vt_dataset_open_as(
         out, path,
-        &(vt_dataset_options){.validation = true, .follow = s->follow}));
+        &(vt_dataset_options){
+            .validation = true,
+            .follow = s->follow,
+            .columns = vt_path_is_folder(path) ? NULL : s->columns}));
     vt_pictures_remark(*out, o, context);
     VT_TRY(vt_pictures_check(NULL, *out, o, context));
     if (vt_dataset_count(*out) == 0) {
@@ -241,6 +245,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     }
     how.split = o.resume ? s.split : o.split;
     how.follow = o.resume ? s.follow != 0 : o.follow != 0;
+    how.columns = o.resume ? s.columns : o.columns;
     VT_TRY(vt_dataset_open_as(&d, data, &how));
     vt_pictures_remark(d, &o, context);
     if (o.resume) {

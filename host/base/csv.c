@@ -54,7 +54,7 @@ vt_csv_text vt_csv_begin(char *text, size_t n)
     static const char mark[] = "\xEF\xBB\xBF";
     const size_t skip = n >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
 
-    return (vt_csv_text){text + skip, text + n, 0, 1};
+    return (vt_csv_text){text + skip, text + n, 0, 1, ','};
 }
 
 /* Is this the last byte of a line? It ends with LF, CR, or both. */
@@ -97,10 +97,10 @@ static vitcl_status next_field(char **out, bool *last, vt_csv_text *t)
     if (t->at < t->end && *t->at == '"')
         VT_TRY(unquote(&to, t));
     else
-        while (!ends_row(t->at, t->end) && *t->at != ',')
+        while (!ends_row(t->at, t->end) && *t->at != t->separator)
             to = ++t->at;
     *last = ends_row(t->at, t->end);
-    if (!*last && *t->at != ',')
+    if (!*last && *t->at != t->separator)
         return vt_fail(VITCL_ECORRUPT,
                        "line %u: text after the quote that ends a field",
                        t->line);

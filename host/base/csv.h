@@ -21,8 +21,9 @@ void vt_csv_put(FILE *f, const char *text, vt_csv kind, bool shown);
 typedef struct vt_csv_text {
     char *at, *end;
     uint32_t line, next; /* the first line of the last row, and of the next */
+    char separator;      /* of fields */
 } vt_csv_text;
-/* Begins a text of n bytes, without its byte order mark. */
+/* Begins a text of n bytes, without its byte order mark; with commas. */
 vt_csv_text vt_csv_begin(char *text, size_t n);
 /* Reads a row that is not blank. *n: how many fields it has, of which `field`
  * gets at most `most`; 0: there is no other row. VITCL_ECORRUPT: a quote that

@@ -17,6 +17,7 @@ typedef struct eval {
     score_options how;
     picture_options pictures; /* of which only shard is used */
     bool strict, follow;
+    table_options table;
     text_options texts;
 } eval;
 
@@ -30,6 +31,7 @@ static const opt options[] = {
      "part of the data (default: test or val, where there is one)",
      offsetof(eval, split)},
     OPT_FOLLOW(eval, follow),
+    OPT_TABLE(eval),
     {0, "labels", OPT_TEXT, "FILE",
      "JSON: several right classes per picture, such as ImageNet's real.json",
      offsetof(eval, labels)},
@@ -239,10 +241,15 @@ static int open_data(work *w)
 {
     const eval *o = w->o;
     const bool by_number = classes_by_number(o->by);
+    char columns[TABLE_COLUMNS];
 
-    if (scoring_data(&w->dataset, o->data, o->split, o->follow) != EXIT_OK ||
+    if (table_columns(columns, &o->table) != EXIT_OK)
+        return EXIT_USAGE;
+    if (scoring_data(&w->dataset, o->data, o->split, o->follow, columns) !=
+            EXIT_OK ||
         ((!o->split || strcmp(o->split, "train") != 0) &&
-         scoring_shared(w->dataset, NULL, o->data, o->follow) != EXIT_OK))
+         scoring_shared(w->dataset, NULL, o->data, o->follow, columns) !=
+             EXIT_OK))
         return EXIT_FAILED;
     if ((o->labels &&
          vitcl_dataset_add_labels(w->dataset, o->labels) != VITCL_OK) ||

@@ -15,6 +15,7 @@ typedef struct fewshot {
     uint32_t tries;
     natural random_state;
     bool json, strict, follow;
+    table_options table;
 } fewshot;
 
 static const opt options[] = {
@@ -24,6 +25,7 @@ static const opt options[] = {
      "both, or CIFAR's or MNIST's own files",
      offsetof(fewshot, data)},
     OPT_FOLLOW(fewshot, follow),
+    OPT_TABLE(fewshot),
     {0, "shots", OPT_LIST, "N",
      "training pictures per class; may be given again (default 10)",
      offsetof(fewshot, shots)},
@@ -122,11 +124,14 @@ static int run(void *into, const words *operands)
 {
     const fewshot *o = into;
     work w = {.on.lock = PTHREAD_MUTEX_INITIALIZER};
+    char columns[TABLE_COLUMNS];
     bool by_number;
     int code;
 
     (void)operands;
     code = read_shots(&w, &o->shots);
+    if (code == EXIT_OK)
+        code = table_columns(columns, &o->table);
     if (code != EXIT_OK)
         return code;
     if (o->tries > 1000)
@@ -135,11 +140,11 @@ static int run(void *into, const words *operands)
     if (!o->data)
         return usage("--data PATH is required");
     by_number = classes_by_number(o->by);
-    code = scoring_data(&w.train, o->data, "train", o->follow);
+    code = scoring_data(&w.train, o->data, "train", o->follow, columns);
     if (code == EXIT_OK)
-        code = scoring_data(&w.test, o->data, NULL, o->follow);
+        code = scoring_data(&w.test, o->data, NULL, o->follow, columns);
     if (code == EXIT_OK)
-        code = scoring_shared(w.test, w.train, NULL, false);
+        code = scoring_shared(w.test, w.train, NULL, false, columns);
     if (code == EXIT_OK && by_number &&
         vitcl_dataset_use_numbers(w.test) != VITCL_OK)
         code = failed();

@@ -13,6 +13,7 @@ static const opt options[] = {
             "class folders, a table FILE.csv, or CIFAR's or MNIST's own files",
             data),
     OPT_FOLLOW(study_options, follow),
+    OPT_TABLE(study_options),
     OPT_ROW(study_options, 'o', "output", OPT_TEXT, "DIR",
             "output folder (default: study-NAME); an interrupted study is "
             "resumed there",

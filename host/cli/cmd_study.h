@@ -10,6 +10,7 @@ typedef struct study_options {
     double minutes;
     uint32_t tries, jobs, threads, epochs, pictures, tests;
     bool dry_run, follow;
+    table_options table;
 } study_options;
 
 extern const command cmd_study;

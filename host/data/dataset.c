@@ -70,6 +70,11 @@ static vitcl_status open_folder(vt_dataset *d, const char *path,
     vitcl_status st;
     bool records;
 
+    if (how->columns)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: is a folder; only a table has columns (--column, "
+                       "--sep)",
+                       path);
     if (!vt_path_is_folder(path))
         return vt_fail(VITCL_EIO,
                        vt_path_exists(path)
@@ -92,6 +97,12 @@ vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
     return vt_dataset_open_as(out, path, &(vt_dataset_options){.split = split});
 }
 
+static bool is_table(const char *path, const char *columns)
+{
+    return !vt_path_is_folder(path) && (columns || vt_path_ends(path, ".csv") ||
+                                        vt_path_ends(path, ".tsv"));
+}
+
 vitcl_status vt_dataset_open_as(vt_dataset **out, const char *path,
                                 const vt_dataset_options *how)
 {
@@ -99,7 +110,7 @@ vitcl_status vt_dataset_open_as(vt_dataset **out, const char *path,
     vt_dataset *d = NULL;
 
     VT_TRY(VT_NEW(&d, 1));
-    if (vt_path_ends(path, ".csv") && !vt_path_is_folder(path))
+    if (is_table(path, how->columns))
         VT_TRY(vt_table_open(d, path, how));
     else
         VT_TRY(open_folder(d, path, how));

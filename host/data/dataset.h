@@ -24,11 +24,13 @@ typedef struct vt_dataset vt_dataset;
  * for a table the same of its splits. With training it is the part to train on:
  * "train" if there is one, else the class folders themselves, or all of a table
  * without splits. validation: of a table with both, val precedes test. follow:
- * read links to folders, as walk/walk.h says. A file in two classes is
- * VITCL_EINVAL, in a table VITCL_ECORRUPT. */
+ * read links to folders, as walk/walk.h says. columns: NULL, or lines that say
+ * how a table differs: path=NAME, label=NAME, split=NAME, sep=CHARACTER. A file
+ * in two classes is VITCL_EINVAL, in a table VITCL_ECORRUPT. */
 typedef struct vt_dataset_options {
     const char *split;
     bool training, validation, follow;
+    const char *columns;
 } vt_dataset_options;
 vitcl_status vt_dataset_open_as(vt_dataset **out, const char *path,
                                 const vt_dataset_options *how);

@@ -2,8 +2,9 @@
  * table.c - the pictures that a table (CSV) names, with their labels and parts.
  *
  * The first row names the columns: path or file_name, label and, for data with
- * parts, split; others are passed over. Rows of all parts are checked and give
- * the classes; files are looked at only in the part that is read.
+ * parts, split, or as vt_dataset_options says; others are passed over. Rows of
+ * all parts are checked and give the classes; files are looked at only in the
+ * part that is read.
  */
 #include "base/csv.h"
 #include "base/memory.h"
@@ -30,6 +31,7 @@ typedef struct row {
 
 typedef struct table {
     const char *name; /* the file's, for messages */
+    const char *form; /* lines such as label=NAME; NULL: as usual */
     char *folder;
     vt_file file;
     size_t path, label, split; /* columns; split may be COLUMNS: none */
@@ -58,6 +60,22 @@ static vitcl_status wrong(const table *t, uint32_t line, const char *what,
                    line, what, text, why);
 }
 
+/* What the form says of this key, such as "label"; *n: its length. NULL:
+ * nothing. */
+static const char *told(size_t *n, const table *t, const char *key)
+{
+    const size_t k = strlen(key);
+    const char *line = t->form;
+
+    while (line && !(strncmp(line, key, k) == 0 && line[k] == '=')) {
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    line = line ? line + k + 1 : NULL;
+    *n = line ? strcspn(line, "\n") : 0;
+    return line;
+}
+
 /* other: a second name of the column, or NULL. *at: COLUMNS where it is
  * missing. */
 static vitcl_status find_column(size_t *at, const table *t, char *const *field,
@@ -79,22 +97,56 @@ static vitcl_status find_column(size_t *at, const table *t, char *const *field,
     return VITCL_OK;
 }
 
+/* The first row has no such column. */
+static vitcl_status no_column(const table *t, char *const *field,
+                              const char *key, const char *name, uint32_t line)
+{
+    enum { SHOWN = 8, LONGEST = 32 };
+    const size_t n = VT_MIN(t->columns, (size_t)SHOWN);
+    char list[SHOWN * (LONGEST + 4) + 1] = "none";
+
+    for (size_t i = 0, at = 0; i < n; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s'%.*s'",
+                               i ? ", " : "", LONGEST, field[i]);
+    return vt_fail(VITCL_ECORRUPT,
+                   "line %u: no column '%.80s'; its columns: %s%s; --column "
+                   "%s%sNAME names another, --sep what is between them",
+                   VT_MAX(line, 1u), name, list, t->columns > n ? ", ..." : "",
+                   strcmp(key, "label") == 0 ? "" : key,
+                   strcmp(key, "label") == 0 ? "" : "=");
+}
+
+/* The column of this key. *at: COLUMNS if it is missing, and need not be
+ * there. */
+static vitcl_status take_column(size_t *at, const table *t, char *const *field,
+                                const char *key, uint32_t line)
+{
+    size_t n;
+    const char *name = told(&n, t, key), *other = NULL;
+    vitcl_status st = VITCL_OK;
+    char *given = NULL;
+
+    if (name)
+        VT_TRY(vt_format(&given, "%.*s", (int)n, name));
+    else if (strcmp(key, "path") == 0)
+        other = "file_name";
+    VT_TRY(find_column(at, t, field, given ? given : key, other, line));
+    if (*at == COLUMNS && (given || strcmp(key, "split") != 0))
+        st = no_column(t, field, key, given ? given : key, line);
+done:
+    free(given);
+    return st;
+}
+
 static vitcl_status read_header(table *t, vt_csv_text *text)
 {
     char *field[COLUMNS];
     vitcl_status st;
 
     VT_TRY(vt_csv_row(field, &t->columns, COLUMNS, text));
-    VT_TRY(find_column(&t->path, t, field, "path", "file_name", text->line));
-    VT_TRY(find_column(&t->label, t, field, "label", NULL, text->line));
-    VT_TRY(find_column(&t->split, t, field, "split", NULL, text->line));
-    if (t->path == COLUMNS || t->label == COLUMNS)
-        st = vt_fail(VITCL_ECORRUPT,
-                     "line %u: no column '%s'; the first row must name the "
-                     "columns path or file_name, label and, for data with "
-                     "parts, split, with commas between them",
-                     VT_MAX(text->line, 1u),
-                     t->path == COLUMNS ? "path" : "label");
+    VT_TRY(take_column(&t->path, t, field, "path", text->line));
+    VT_TRY(take_column(&t->label, t, field, "label", text->line));
+    VT_TRY(take_column(&t->split, t, field, "split", text->line));
 done:
     return st == VITCL_OK ? st : vt_fail_in(st, "%s", t->name);
 }
@@ -310,6 +362,20 @@ done:
     return st;
 }
 
+/* What is between columns: in FILE.tsv a tab, else a comma. */
+static vitcl_status take_separator(char *out, const table *t)
+{
+    size_t n;
+    const char *sep = told(&n, t, "sep");
+
+    *out = sep ? *sep : vt_path_ends(t->name, ".tsv") ? '\t' : ',';
+    if (sep && (n != 1 || strchr("\"\r", *sep)))
+        return vt_fail(VITCL_EINVAL,
+                       "between columns must be one character, not '%.*s'",
+                       (int)VT_MIN(n, (size_t)20), sep);
+    return VITCL_OK;
+}
+
 static vitcl_status open_table(table *t, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -322,6 +388,7 @@ static vitcl_status open_table(table *t, const char *path)
     VT_TRY(vt_file_read(&t->file, path, TABLE_MAX));
     /* it has a byte more than its size */
     text = vt_csv_begin((char *)(uintptr_t)t->file.data, t->file.size);
+    VT_TRY(take_separator(&text.separator, t));
     VT_TRY(read_header(t, &text));
     VT_TRY(read_rows(t, &text));
     if (t->count == 0)
@@ -334,7 +401,7 @@ vitcl_status vt_table_open(vt_dataset *d, const char *path,
                            const vt_dataset_options *how)
 {
     vitcl_status st;
-    table t = {.count = 0};
+    table t = {.form = how->columns};
     uint32_t part;
 
     VT_TRY(open_table(&t, path));

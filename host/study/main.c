@@ -163,18 +163,28 @@ static void print_results(const vt_experiment *e, const vt_study *s)
 
 /* ---- the command ---- */
 
+static bool table_given(const table_options *t)
+{
+    return t->column.count || t->separator;
+}
+
 /* An option that a study without runs does not have; NULL: none. */
 static const char *idle_option(const study_options *o)
 {
     const struct {
         bool given;
         const char *name;
-    } all[] = {
-        {o->data != NULL, "--data"},   {o->follow, "--follow"},
-        {o->minutes > 0, "--minutes"}, {o->tries > 0, "--tries"},
-        {o->jobs > 0, "--jobs"},       {o->pictures > 0, "--pictures"},
-        {o->epochs > 0, "--epochs"},   {o->tests > 0, "--test-pictures"},
-        {o->model != NULL, "-m"},      {o->precision != NULL, "--precision"}};
+    } all[] = {{o->data != NULL, "--data"},
+               {o->follow, "--follow"},
+               {table_given(&o->table), "--column or --sep"},
+               {o->minutes > 0, "--minutes"},
+               {o->tries > 0, "--tries"},
+               {o->jobs > 0, "--jobs"},
+               {o->pictures > 0, "--pictures"},
+               {o->epochs > 0, "--epochs"},
+               {o->tests > 0, "--test-pictures"},
+               {o->model != NULL, "-m"},
+               {o->precision != NULL, "--precision"}};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].given)
@@ -243,7 +253,7 @@ static int run(void *into, const words *operands)
     const study_options *o = into;
     const vt_study *s;
     vt_experiment *e = NULL;
-    char output[64], model[VT_STUDY_PATH];
+    char output[64], model[VT_STUDY_PATH], columns[TABLE_COLUMNS];
     vt_study_options given = {.data = o->data,
                               .output = o->output,
                               .device = o->device,
@@ -276,12 +286,17 @@ static int run(void *into, const words *operands)
         return unknown_study(operands->item[0]);
     if (!o->data && !s->measure && !s->drawn)
         return usage("--data PATH is required");
-    if ((o->data || o->follow) && s->drawn)
+    if ((o->data || o->follow || table_given(&o->table)) && s->drawn)
         return usage("study %s draws its pictures: it has no %s", s->name,
-                     o->data ? "--data" : "--follow");
+                     o->data     ? "--data"
+                     : o->follow ? "--follow"
+                                 : "--column or --sep");
     if (s->measure && idle_option(o))
         return usage("study %s trains nothing: it has no %s", s->name,
                      idle_option(o));
+    if (table_columns(columns, &o->table) != EXIT_OK)
+        return EXIT_USAGE;
+    given.columns = columns[0] ? columns : NULL;
     if (o->model && !s->model)
         return usage("-m is for the study transfer; %s trains its own models",
                      s->name);

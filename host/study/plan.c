@@ -53,7 +53,8 @@ static vitcl_status read_state(vt_experiment *e)
     vitcl_status st = VITCL_OK;
     char path[VT_STUDY_PATH];
     vt_json *json = NULL;
-    const char *study = "", *data = "";
+    const char *study = "", *data = "", *columns = "",
+               *now = e->options.columns ? e->options.columns : "";
     bool follow = false;
 
     VT_TRY(vt_study_path(path, e, "study.json"));
@@ -74,6 +75,14 @@ static vitcl_status read_state(vt_experiment *e)
                      "%s: has a study %s --follow, of other pictures; name "
                      "another folder",
                      e->named, follow ? "with" : "without");
+        goto done;
+    }
+    vt_json_string(&columns, vt_json_get(json, "columns"));
+    if (strcmp(columns, now) != 0) {
+        st = vt_fail(VITCL_EINVAL,
+                     "%s: has a study with other --column or --sep; name "
+                     "another folder",
+                     e->named);
         goto done;
     }
     vt_json_number(&e->minutes, vt_json_get(json, "minutes"));
@@ -103,6 +112,10 @@ static vitcl_status write_state(const vt_experiment *e)
     fprintf(t.f, "{\"study\": \"%s\",\n \"data\": ", e->study->name);
     vt_json_print_string(t.f, e->data);
     fprintf(t.f, ",\n \"follow\": %s", e->options.follow ? "true" : "false");
+    if (e->options.columns) {
+        fputs(",\n \"columns\": ", t.f);
+        vt_json_print_string(t.f, e->options.columns);
+    }
     vt_print(t.f,
              ",\n \"minutes\": %.9g, \"tries\": %u, \"pictures\": %u, "
              "\"tests\": %u, \"epochs\": %u,\n \"rates\": [",

@@ -219,8 +219,9 @@ typedef struct vt_study_options {
     uint32_t jobs;                    /* 0: 1 */
     uint32_t epochs, pictures, tests; /* 0: what fits into the minutes */
     int program;                      /* a descriptor of vitcl, which trains */
-    bool dry;    /* plan() alone: the output folder is only read */
-    bool follow; /* links to folders */
+    bool dry;            /* plan() alone: the output folder is only read */
+    bool follow;         /* links to folders */
+    const char *columns; /* of a table; NULL: the usual ones */
     void (*say)(void *context, const char *line);
     bool (*stop)(void *context);
     void *context;

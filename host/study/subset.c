@@ -348,7 +348,9 @@ done:
 static vitcl_status open_both(part *train, part *test, bool *own,
                               const vt_experiment *e)
 {
-    vt_dataset_options how = {.training = true, .follow = e->options.follow};
+    vt_dataset_options how = {.training = true,
+                              .follow = e->options.follow,
+                              .columns = e->options.columns};
     vitcl_status st = VITCL_OK;
     const char *a, *b;
 

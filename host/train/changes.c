@@ -29,6 +29,7 @@ static const struct {
     {"hold_out", KEEP, "held-out pictures would be trained with"},
     {"split", KEEP, "these are other pictures"},
     {"follow", KEEP, "these are other pictures"},
+    {"columns", KEEP, "these are other pictures"},
     {"random_state", KEEP, "the order of the pictures depends on it"},
     {"preset", KEEP, "this is another model"},
     {"config", KEEP, "this is another model"},

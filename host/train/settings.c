@@ -54,6 +54,7 @@ static void put_options(FILE *f, const vitcl_train_options *o)
     put_text(f, "augment", o->augment);
     put_text(f, "objective", o->objective);
     put_text(f, "pixels", o->pixels);
+    put_text(f, "columns", o->columns);
     if (o->precision != VITCL_F32)
         put_text(f, "precision", vt_precision_name(o->precision));
     put_number(f, "epochs", o->epochs);
@@ -206,7 +207,7 @@ static vitcl_status read_texts(vt_settings *s, const vt_json *json,
                  {"model", &s->model},         {"data", &s->data},
                  {"split", &s->split},         {"augment", &s->augment},
                  {"objective", &s->objective}, {"val", &s->val},
-                 {"pixels", &s->pixels}};
+                 {"pixels", &s->pixels},       {"columns", &s->columns}};
     vitcl_status st = VITCL_OK;
     const char *precision = "f32";
 

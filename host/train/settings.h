@@ -17,6 +17,7 @@ typedef struct vt_settings {
     const char *preset, *config, *model, *data, *split, *augment, *val;
     const char *objective; /* NULL: "classes" */
     const char *pixels;    /* NULL: as the checkpoint */
+    const char *columns;   /* of a table; NULL: the usual ones */
     bool masked;           /* objective is "masked-patch" */
     bool renewed;          /* the file does not have all of this yet */
     bool other_val;        /* than the file has */

@@ -1,5 +1,6 @@
 # table.sh - --data FILE.csv: the same bits as class folders, in train, finetune,
-# eval, fewshot and study; --val of the same table; wrong tables.
+# eval, fewshot and study; --val of the same table; tables of other programs;
+# wrong tables.
 cat >config.json <<'J'
 {"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": 8,
  "patch_size": 4, "embed_dim": 8, "depth": 1, "num_heads": 1, "mlp_ratio": 1}}
@@ -81,6 +82,52 @@ run 0 study few-shot --data photos/table.csv "${small[@]}" -o study
 run 0 study few-shot --data photos/whole.csv "${small[@]}" --dry-run
 grep -q '^train/000000-0.ppm,"a, b",train$' study/data/18-6/pictures.csv ||
     fail 'another table'
+
+# ---- columns with other names, and what is between them
+python3 - <<'P'
+import csv
+rows = list(csv.reader(open("photos/table.csv", newline="")))[1:]
+for name, sep in ("other.txt", ";"), ("tabs.tsv", "\t"):
+    csv.writer(open("photos/" + name, "w", newline=""), delimiter=sep).writerows(
+        [["image", "breed", "path", "label", "part"]] + [[p, l, "none", "x", s] for p, l, s in rows])
+P
+other=(--column breed --column path=image --column split=part)
+run 0 eval -m table --data photos --classes
+cp out want
+run 0 eval -m table --data photos/other.txt "${other[@]}" --sep ';' --classes
+cmp want out || fail 'other scores of a table of another program'
+run 0 eval -m table --data photos/tabs.tsv "${other[@]}" --classes
+cmp want out || fail 'other scores of a table with tabs'
+run 0 fewshot -m table --data photos --shots 2
+cp out want
+run 0 fewshot -m table --data photos/other.txt --column label=breed "${other[@]:2}" --sep ';' --shots 2
+cmp want out || fail 'other scores of a few shots, of another table'
+run 0 train "${given[@]}" --data photos/other.txt --val photos/other.txt "${other[@]}" --sep ';' -o other
+cmp folders/model.safetensors other/model.safetensors || fail 'another model of a table of another program'
+run 0 train --resume --epochs 3 -o other
+run 1 train --resume --column label --epochs 4 -o other
+says 'columns .* cannot become .*: these are other pictures'
+run 0 finetune -m table --data photos/tabs.tsv --val photos/val "${other[@]}" --sep tab --epochs 1 -o tabs
+cmp tuned/config.json tabs/config.json || fail 'other classes of a fine-tuned model'
+sed 's/path,label/image,breed/' photos/whole.csv >photos/breed.csv
+run 0 study few-shot --data photos/breed.csv "${other[@]:0:4}" "${small[@]}" -o study-breed
+cmp study/results.tsv study-breed/results.tsv || fail 'another study'
+run 1 study few-shot --data photos/breed.csv "${other[@]:0:4}" --sep , "${small[@]}" -o study-breed
+says 'study-breed: has a study with other --column or --sep; name another folder'
+run 1 eval -m table --data photos/tabs.tsv
+says "photos/tabs.tsv: line 2: path 'none': No such file"
+run 1 eval -m table --data photos/tabs.tsv --column bred
+says "photos/tabs.tsv: line 1: no column 'bred'; its columns: 'image', 'breed', 'path', 'label', 'part'; "
+run 1 eval -m table --data photos/other.txt --column breed
+says "line 1: no column 'path'; its columns: 'image;breed;path;label;part'; .* --sep what is between them"
+run 1 eval -m table --data photos --column breed
+says 'photos: is a folder; only a table has columns'
+run 2 eval -m table --data photos/tabs.tsv --sep ab
+says '[-]-sep must be one character or tab, not .ab.'
+run 2 eval -m table --data photos/tabs.tsv --column a --column label=b
+says '[-]-column .label=b. is the second of its kind'
+run 2 study cost --sep tab
+says 'it has no --column or --sep'
 
 # ---- wrong tables: one line that names the file, the line and the cause
 wrong() {

@@ -84,6 +84,23 @@ const char *nearest(const char *word, const char *const *names);
             "also read folders that links in folders lead to, except those "   \
             "above",                                                           \
             member)
+/* For commands that read labelled pictures; T has a table_options `table`. */
+typedef struct table_options {
+    words column;
+    const char *separator;
+} table_options;
+enum { TABLE_COLUMNS = 1024 };
+#define OPT_TABLE(T)                                                           \
+    OPT_ROW(T, 0, "column", OPT_LIST, "[path=|split=]NAME",                    \
+            "the column of a table with the labels (paths, splits), if its "   \
+            "name is not label (path, split)",                                 \
+            table.column),                                                     \
+        OPT_ROW(T, 0, "sep", OPT_TEXT, "CHAR",                                 \
+                "what is between a table's columns: a character, or tab "      \
+                "(default: a comma)",                                          \
+                table.separator)
+/* As vt_dataset_options has them; "": the usual ones. */
+int table_columns(char out[TABLE_COLUMNS], const table_options *t);
 /* The end of every table: -q and -v, which opt.c handles, and a row without a
  * name. */
 #define OPT_IS_VERBOSE SIZE_MAX

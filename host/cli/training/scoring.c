@@ -29,13 +29,20 @@ static int open_several(scoring *s, const model_options *o)
     return EXIT_OK;
 }
 
-int scoring_data(vitcl_dataset **out, const char *path, const char *split,
-                 bool follow)
+static vitcl_status open_data(vitcl_dataset **out, const char *path,
+                              const char *split, bool follow,
+                              const char *columns)
 {
-    const vitcl_status st = follow ? vitcl_dataset_open_links(out, path, split)
-                                   : vitcl_dataset_open(out, path, split);
+    if (columns[0])
+        return vitcl_dataset_open_table(out, path, split, columns);
+    return follow ? vitcl_dataset_open_links(out, path, split)
+                  : vitcl_dataset_open(out, path, split);
+}
 
-    if (st != VITCL_OK)
+int scoring_data(vitcl_dataset **out, const char *path, const char *split,
+                 bool follow, const char *columns)
+{
+    if (open_data(out, path, split, follow, columns) != VITCL_OK)
         return failed();
     if (vitcl_dataset_note(*out))
         note("%s", vitcl_dataset_note(*out));
@@ -43,7 +50,7 @@ int scoring_data(vitcl_dataset **out, const char *path, const char *split,
 }
 
 int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
-                   const char *path, bool follow)
+                   const char *path, bool follow, const char *columns)
 {
     const char *kind = vitcl_dataset_kind(test);
     vitcl_dataset *beside = NULL;
@@ -52,8 +59,7 @@ int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
 
     if (!train &&
         (strcmp(kind, "folders") == 0 || strcmp(kind, "table") == 0) &&
-        (follow ? vitcl_dataset_open_links(&beside, path, "train")
-                : vitcl_dataset_open(&beside, path, "train")) == VITCL_OK)
+        open_data(&beside, path, "train", follow, columns) == VITCL_OK)
         train = beside;
     if (train && vitcl_dataset_shared(&n, &name, test, train) != VITCL_OK) {
         vitcl_dataset_free(beside);

@@ -27,13 +27,14 @@ typedef struct scoring {
     OPT_ROW(T, 0, "strict", OPT_FLAG, NULL,                                    \
             "a picture that cannot be decoded is an error; without: left out", \
             strict)
-/* Opens labelled pictures; says what was left out. */
+/* Opens labelled pictures; says what was left out. columns: of
+ * table_columns(). */
 int scoring_data(vitcl_dataset **out, const char *path, const char *split,
-                 bool follow);
+                 bool follow, const char *columns);
 /* Says how many of the test pictures were training pictures. train NULL: those
  * of train/ in the folder `path`, if there is one. */
 int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
-                   const char *path, bool follow);
+                   const char *path, bool follow, const char *columns);
 /* From now on the first pictures that cannot be decoded are named on stderr;
  * with `strict` the first is an error. */
 int scoring_broken(scoring *s, vitcl_dataset *dataset, bool strict);

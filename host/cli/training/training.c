@@ -322,6 +322,7 @@ static int run(const training *t, const char *name)
 {
     vitcl_device *device = NULL;
     vitcl_train_event last = {.size = sizeof last};
+    char columns[TABLE_COLUMNS];
     shown s = {.t = t};
     vitcl_train_options o = {.size = sizeof o,
                              .preset = t->preset,
@@ -362,6 +363,9 @@ static int run(const training *t, const char *name)
     vitcl_status st;
     int code;
 
+    if ((code = table_columns(columns, &t->table)) != EXIT_OK)
+        return code;
+    o.columns = columns[0] ? columns : NULL;
     if (t->model && (code = find_model(&o.model, t->model)) != EXIT_OK)
         return code;
     say_full_name();

@@ -20,6 +20,7 @@ typedef struct training {
     frame_size size;
     words freeze;
     bool resume, strict, follow;
+    table_options table;
 } training;
 
 #define TRAINING_OPTIONS                                                       \
@@ -30,7 +31,7 @@ typedef struct training {
         OPT_ROW(training, 0, "split", OPT_TEXT, "NAME",                        \
                 "part of the data (default: train, where there is one)",       \
                 split),                                                        \
-        OPT_FOLLOW(training, follow),                                          \
+        OPT_FOLLOW(training, follow), OPT_TABLE(training),                     \
         OPT_ROW(training, 'o', "output", OPT_TEXT, "DIR",                      \
                 "output folder: the model, and the state to resume from",      \
                 output),                                                       \
