@@ -31,7 +31,8 @@ typedef struct {
  * plans it; path: as for vitcl_model_load(). Only the text tower's tensors are
  * read. VITCL_EUNSUPPORTED: the checkpoint has no text tower, or one of an
  * unsupported kind. A tokenizer that is missing or unsupported is an error only
- * when a text is given; tokens need none. */
+ * when a text is given; tokens need none. device: NULL to read the tower's
+ * description alone (without features), or tokens. */
 VITCL_STATUS vitcl_text_new(vitcl_text **out, vitcl_device *device,
                             const char *path,
                             const vitcl_text_options *options);

@@ -172,16 +172,15 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
     size_t tokens = 0, numbers = 0, masks = 0;
 
     VT_GIVEN(out);
-    VT_GIVEN(device);
     VT_GIVEN(path);
-    VT_TRY(vt_dev_alive(device->dev));
+    if (device)
+        VT_TRY(vt_dev_alive(device->dev));
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_text_options"));
     VT_TRY(vt_precision_known(o.precision));
     if (o.batch > 65536)
         return vt_fail(VITCL_EINVAL,
                        "a batch of %u is above the limit of 65536", o.batch);
     VT_TRY(VT_NEW(&t, 1));
-    t->dev = vt_dev_ref(device->dev);
     t->batch = o.batch ? o.batch : 1;
     VT_TRY(vt_tower_open(&t->model, path));
     t->context = (size_t)vt_model_config(t->model)->context;
@@ -189,6 +188,11 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
     t->heads = (size_t)vt_model_config(t->model)->heads;
     open_tokenizer(t, path, o.lower_case != 0);
     VT_TRY(follow_tokenizer(t));
+    if (!device) {
+        *out = t, t = NULL;
+        goto done;
+    }
+    t->dev = vt_dev_ref(device->dev);
     VT_TRY(vt_store_new(&t->store, t->dev, vt_model_read_param, t->model));
     if (!vt_mul(&tokens, t->batch, t->context) ||
         !vt_mul(&numbers, tokens, t->width) ||
@@ -324,6 +328,9 @@ vitcl_status vt_text_run(float *out, vitcl_text *t, const int32_t *ids,
     size_t tokens;
     int last = 0;
 
+    if (!t->dev)
+        return vt_fail(VITCL_EINVAL,
+                       "the text tower was opened without a device");
     for (uint32_t i = 0; i < n; i++) {
         t->ends[i] = vt_tower_end(t->model, ids + i * t->context);
         last = VT_MAX(last, t->ends[i]);

@@ -5,6 +5,7 @@
 #include "cli/setup/setup.h"
 
 #include <string.h>
+#include <vitcl_text.h>
 
 typedef struct info {
     model_options common;
@@ -19,12 +20,33 @@ static const opt options[] = {
     {0, "json", OPT_FLAG, NULL, "one JSON object", offsetof(info, json)},
     OPT_DONE};
 
-static void print_json(const vitcl_model_info *m, const char *name,
-                       uint32_t batch, frame_size size, const char *pixels,
-                       uint32_t patches)
+typedef struct about {
+    frame_size size;
+    const char *name, *pixels;
+    uint32_t batch, patches;
+    uint32_t context; /* tokens of a text; 0: it reads none */
+} about;
+
+/* Of the text tower, if there is one. */
+static uint32_t context_of(const model_options *o)
+{
+    vitcl_text_info t = {.size = sizeof t};
+    vitcl_text *text = NULL;
+    const char *path;
+
+    if (!o->preset && model_word(o) &&
+        find_model(&path, model_word(o)) == EXIT_OK &&
+        vitcl_text_new(&text, NULL, path, NULL) == VITCL_OK &&
+        vitcl_text_describe(&t, text) != VITCL_OK)
+        t.context = 0;
+    vitcl_text_free(text);
+    return t.context;
+}
+
+static void print_json(const vitcl_model_info *m, const about *a)
 {
     printf("{\"model\":");
-    json_string(name);
+    json_string(a->name);
     printf(",\"family\":");
     json_string(m->family);
     printf(",\"architecture\":");
@@ -34,12 +56,14 @@ static void print_json(const vitcl_model_info *m, const char *name,
     printf(",\"trained_height\":%u,\"trained_width\":%u,\"height\":%u,"
            "\"picture_width\":%u,\"pixels\":\"%s\",\"patch\":%u,"
            "\"tokens\":%u",
-           m->trained_height, m->trained_width, size.height, size.width, pixels,
-           m->patch, m->tokens);
-    if (patches)
-        printf(",\"max_num_patches\":%u", patches);
+           m->trained_height, m->trained_width, a->size.height, a->size.width,
+           a->pixels, m->patch, m->tokens);
+    if (a->patches)
+        printf(",\"max_num_patches\":%u", a->patches);
+    if (a->context)
+        printf(",\"text_tokens\":%u", a->context);
     printf(",\"parameters\":%llu,\"gmac\":%.6f,\"batch\":%u",
-           (unsigned long long)m->parameters, m->gmac, batch);
+           (unsigned long long)m->parameters, m->gmac, a->batch);
     printf(",\"weights_bytes\":%llu,\"activation_bytes\":%llu,"
            "\"tensor_bytes\":%llu}\n",
            (unsigned long long)m->weights_bytes,
@@ -107,12 +131,10 @@ static void print_patches(uint32_t patches)
     line("aspect ratio", text);
 }
 
-static void print_text(const vitcl_model_info *m, const char *name,
-                       uint32_t batch, frame_size size, const char *pixels,
-                       uint32_t patches)
+static void print_text(const vitcl_model_info *m, const about *a)
 {
     printf("%-12s ", "model");
-    put_text(name, SIZE_MAX);
+    put_text(a->name, SIZE_MAX);
     printf("\n%-12s %s%s", "family", m->family, m->name[0] ? " (" : "");
     put_text(m->name, SIZE_MAX);
     printf("%s\n", m->name[0] ? ")" : "");
@@ -121,12 +143,14 @@ static void print_text(const vitcl_model_info *m, const char *name,
         printf("%-12s %u\n", "classes", m->classes);
     else
         printf("%-12s none: features only\n", "classes");
-    print_picture(m, size, pixels);
-    if (patches)
-        print_patches(patches);
+    print_picture(m, a->size, a->pixels);
+    if (a->patches)
+        print_patches(a->patches);
+    if (a->context)
+        printf("%-12s at most %u tokens\n", "texts", a->context);
     printf("%-12s %llu\n", "parameters", (unsigned long long)m->parameters);
     printf("%-12s %.3f GMAC a picture\n", "work", m->gmac);
-    print_memory(m, batch);
+    print_memory(m, a->batch);
 }
 
 static int run(void *into, const words *operands)
@@ -134,23 +158,25 @@ static int run(void *into, const words *operands)
     const info *o = into;
     vitcl_model *model = NULL;
     vitcl_model_info m = {.size = sizeof m};
-    uint32_t batch = o->common.batch ? o->common.batch : 1;
-    frame_size size = o->common.size;
+    about a = {.size = o->common.size,
+               .batch = o->common.batch ? o->common.batch : 1};
     int code;
 
     (void)operands;
     code = open_model(NULL, &model, &o->common);
     if (code != EXIT_OK)
         return code;
-    if (vitcl_model_describe(&m, model, size.height, size.width, batch) !=
+    if (vitcl_model_describe(&m, model, a.size.height, a.size.width, a.batch) !=
         VITCL_OK) {
         code = failed();
     } else {
-        size.height = size.height ? size.height : m.input_height;
-        size.width = size.width ? size.width : m.input_width;
-        (o->json ? print_json : print_text)(
-            &m, model_name(&o->common), batch, size, vitcl_model_pixels(model),
-            o->common.size.height ? 0 : vitcl_model_patches(model));
+        a.patches = a.size.height ? 0 : vitcl_model_patches(model);
+        a.size.height = a.size.height ? a.size.height : m.input_height;
+        a.size.width = a.size.width ? a.size.width : m.input_width;
+        a.name = model_name(&o->common);
+        a.pixels = vitcl_model_pixels(model);
+        a.context = context_of(&o->common);
+        (o->json ? print_json : print_text)(&m, &a);
     }
     vitcl_model_free(model);
     return code;

@@ -35,6 +35,14 @@ fits 60
 cmp <(tr -s ' \n' ' ' <out) <(tr -s ' \n' ' ' <wide) || fail 'other words in a terminal'
 run 0 info -m "$VT_DATA/models/timm_vit"
 out_has '^family '
+for model in hf_clip hf_siglip; do # with the limit that transformers' tower was made with
+    run 0 info -m "$VT_DATA/text/$model"
+    out_has '^texts +at most 11 tokens$'
+    run 0 info -m "$VT_DATA/text/$model" --json
+    out_has '"text_tokens":11,'
+done
+run 0 info -m "$VT_DATA/models/timm_vit" --json
+out_not text_tokens
 run 1 info -m /no/such/folder
 says '/no/such/folder'
 # A .npz file says by its positions how large its pictures are.
