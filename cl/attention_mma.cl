@@ -20,7 +20,9 @@
  *           D, a multiple of 8; BIAS LINES QT KVT YT as in attention.cl; WM,
  *           FQ; KEYS, a multiple of 16 or, on AMD, of 32. q and kv are of TYPE
  *           or both f32, and rows of theirs begin at multiples of 16 bytes.
- *           WIDE_Y: so do those of out, which is of TYPE.
+ *           WIDE_Y: so do those of out, which is of TYPE. TAIL: the last tile
+ *           has code of its own, which leaves out keys past the end (16 at a
+ *           time) and alone tests for them; the same bits.
  * Numerics  q and kv of f32 are rounded to TYPE. Sums are f32, in an order that
  *           depends on D, T, KEYS and KIND alone. p is rounded to 16 bits, but
  *           not in the sum by which out is divided. With q and kv of f32 it is
@@ -96,6 +98,33 @@
 #else
 #define POWER(x, m, n) EXP2(fma(x, FACTOR, -base[n]))
 #endif
+
+/* What the tile k, v of keys from j0 on gives to the sums; where p is NaN, so
+ * is the sum of all p. */
+#if FULL_ROWS
+#define ADD_VALUES ADD_SPLIT_SUMS(o, s, v)
+#else
+#define ADD_VALUES ADD_SUMS_OF_NUMBERS(o, s, v)
+#endif
+#define COMPUTE_TILE                                                           \
+    EACH(m, FQ)                                                                \
+        EACH(e, SCORES)                                                        \
+            s[m][e] = 0.0f;                                                    \
+    ADD_SCORES(s, fq, k)                                                       \
+    EACH_FRAGMENT(m, FQ)                                                       \
+    {                                                                          \
+        float base[PER_LANE], keep[PER_LANE];                                  \
+                                                                               \
+        RAISE_MAXIMUM(m, s[m], top[m], base, all[m], keep)                     \
+        EACH_FRAGMENT(e, SCORES)                                               \
+        if (HAS_KEY(e / (SCORES / (KEYS / 16)) * 16)) {                        \
+            s[m][e] = POWER(s[m][e], m, OWN(e));                               \
+            all[m][OWN(e)] += s[m][e];                                         \
+        }                                                                      \
+        EACH(e, SUMS)                                                          \
+            o[m][e] *= keep[OWN(e)];                                           \
+    }                                                                          \
+    ADD_VALUES
 
 /* Of row n of fragment m. Four lanes have two neighbours each of every eight
  * numbers: they exchange those of four times eight, and store 16 bytes each. */
@@ -177,28 +206,16 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
         if (AHEAD && j0 + KEYS < T)
             BRING_TILE(j0 + KEYS);
 #endif
-        EACH(m, FQ)
-            EACH(e, SCORES)
-                s[m][e] = 0.0f;
-        ADD_SCORES(s, fq, k)
-        EACH_FRAGMENT(m, FQ)
-        {
-            float base[PER_LANE], keep[PER_LANE];
-
-            RAISE_MAXIMUM(m, s[m], top[m], base, all[m], keep)
-            EACH_FRAGMENT(e, SCORES)
-            {
-                s[m][e] = POWER(s[m][e], m, OWN(e));
-                all[m][OWN(e)] += s[m][e];
-            }
-            EACH(e, SUMS)
-                o[m][e] *= keep[OWN(e)];
+#ifdef TAIL
+        if (j0 + KEYS <= T) {
+            enum { LAST = 0 };
+            COMPUTE_TILE
+        } else {
+            enum { LAST = 1 };
+            COMPUTE_TILE
         }
-        /* where p is NaN, so is their sum */
-#if FULL_ROWS
-        ADD_SPLIT_SUMS(o, s, v)
 #else
-        ADD_SUMS_OF_NUMBERS(o, s, v)
+        COMPUTE_TILE
 #endif
     }
     EACH_FRAGMENT(m, FQ)

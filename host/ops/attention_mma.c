@@ -87,7 +87,7 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
 {
     const vt_mma_choice c = choice(p, s);
     const vt_mma_heads h = heads_of(p, s, c, z);
-    char common[96], defines[240];
+    char common[112], defines[256];
     vt_attention_defines more;
     vt_op_define y;
     vt_kernel *k;
@@ -105,9 +105,9 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
                    (size_t[3]){vt_mma_heads_items(&h, z->Tq, z->H * z->B)},
                    (size_t[3]){h.items});
     vt_kernel_work(k, s->op->macs(p, s));
-    snprintf(s->note, sizeof s->note, "attention %s %dx%d%s",
+    snprintf(s->note, sizeof s->note, "attention %s %dx%d%s%s",
              vt_mma_kinds[c.kind].name, h.queries, h.keys,
-             c.emulated ? ", emulated" : "");
+             h.tail ? " tail" : "", c.emulated ? ", emulated" : "");
 done:
     return st;
 }

@@ -72,7 +72,7 @@ vitcl_status vt_mma_form_unit(vt_mma_form *f, const vt_mma_problem *p,
 {
     const vt_mma_heads h = vt_mma_heads_of(vt_queue_dev(p->q), c, D, p->tokens,
                                            false, stored == VT_F32);
-    char common[96], defines[160];
+    char common[112], defines[160];
     vt_kernel *k;
     vitcl_status st;
 

@@ -9,7 +9,10 @@
 #include <stdbool.h>
 
 typedef enum {
-    VT_VARIANT_NORM, /* layer norm by a sub-group a row */
+    VT_VARIANT_NORM,    /* layer norm by a sub-group a row */
+    VT_VARIANT_TAIL,    /* attention leaves out keys behind the last */
+    VT_VARIANT_HEADS7,  /* attention by 7 sub-groups */
+    VT_VARIANT_HEADS13, /* or by 13 */
     VT_VARIANTS
 } vt_variant;
 

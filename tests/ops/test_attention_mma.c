@@ -384,6 +384,72 @@ Test(attention_mma, fragments)
     numbers_free(&y);
 }
 
+/* ---- what no GPU has chosen yet ---- */
+
+/* Right, and in tiles of as many keys the bits are those of the kernel without
+ * these variants. */
+static void same(const char *kind, const char *words, const shape *c,
+                 vitcl_precision precision, const char *note)
+{
+    numbers x = numbers_new(c);
+    const size_t n = (size_t)(x.B * x.Tq * c->H * c->D);
+    float *usual, *got;
+
+    vt_test_emulate(kind);
+    usual = run(c, &x, 0, x.B, precision, kind);
+    setenv("VITCL_VARIANTS", words, 1);
+    got = run(c, &x, 0, x.B, precision, note);
+    if (!strstr(words, "heads13"))
+        cr_expect_eq(memcmp(got, usual, n * sizeof *got), 0,
+                     "%s of %s: other bits", words, kind);
+    check(c, precision, note);
+    unsetenv("VITCL_VARIANTS");
+    unsetenv("VITCL_MMA");
+    free(got);
+    free(usual);
+    numbers_free(&x);
+}
+
+Test(attention_mma, variants)
+{
+    static const struct {
+        const char *kind, *words, *note;
+        shape c;
+    } rows[] = {
+        {"mma16", "tail", "mma16 64x64 tail", {.H = 1, .T = 101, .D = 64}},
+        {"mma16",
+         "heads7,tail",
+         "mma16 112x64 tail",
+         {.H = 2, .T = 81, .D = 64}},
+        {"mma16",
+         "heads13,tail",
+         "mma16 208x32 tail",
+         {.H = 1, .T = 197, .D = 64}},
+        {"mma16",
+         "heads7,tail",
+         "mma16 112x64 tail",
+         {.H = 1, .Tq = 65, .T = 49, .D = 32, .bias = 1, .half = true}},
+        {"wmma12",
+         "heads7,tail",
+         "wmma12 112x64 tail",
+         {.H = 1, .T = 83, .D = 32}},
+        {"wmma11", "tail", "wmma11 32x64 tail", {.H = 1, .T = 67, .D = 32}},
+        {"mfma942", "tail", "mfma942 64x64 tail", {.H = 1, .T = 97, .D = 32}},
+        {"dpas16", "tail", "dpas16 32x64 tail", {.H = 1, .T = 71, .D = 32}},
+        {"dpas8", "tail", "dpas8 16x32 tail", {.H = 1, .T = 41, .D = 72}},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    const bool all = getenv("VITCL_TEST_MMA") != NULL;
+    const int turn = (int)(vt_test_commit() % ROWS);
+
+    if (vt_test_tiny())
+        return;
+    for (int i = 0; i < ROWS; i++)
+        if (all || i == turn)
+            same(rows[i].kind, rows[i].words, &rows[i].c,
+                 i % 2 ? VITCL_BF16 : VITCL_F16, rows[i].note);
+}
+
 /* Other widths, short kernels and f32 keep the form in tiles. */
 Test(attention_mma, refuses)
 {

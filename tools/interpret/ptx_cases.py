@@ -348,7 +348,8 @@ class Heads:
     def options(self, d, word, keys, fragments):
         """On matrix units; the size of a group, and how many there are for `rows` rows."""
         rows, columns, lanes = SHAPES[d.kind]
-        subgroups = (64 if d.emulated else 128) // lanes
+        own = [int(x[5:]) for x in self.more.split() if x.startswith("-DWM=")]
+        subgroups = own[0] if own else (64 if d.emulated else 128) // lanes
         group, rows = lanes * subgroups, (rows if d.kind <= 2 else columns) * fragments * subgroups
         return (["-DKIND=%d" % d.kind, "-DTYPE=%d" % d.gpus.TYPES[word], "-DD=%d" % self.wide, "-DWM=%d" % subgroups,
                  "-DFQ=%d" % fragments, "-DKEYS=%d" % keys] + self.more.split() + ["-DEMULATE"] * d.emulated,
@@ -441,7 +442,9 @@ CASES = {
     "attention": attention, "attention_f16": attention_units("f16", 64),
     "attention_f16_bias": attention_units("f16", 64, "-DBIAS=1", True), "attention_f16_40": attention_units("f16", 40, result="f32"),
     "attention_f16_72": attention_units("f16", 72, "", True), "attention_bf16_80": attention_units("bf16", 80),
-    "attention_f16_96": attention_units("f16", 96),
+    "attention_f16_96": attention_units("f16", 96), "attention_f16_tail": attention_units("f16", 64, "-DTAIL"),
+    "attention_bf16_heads7": attention_units("bf16", 64, "-DTAIL -DWM=7", False, True),
+    "attention_bf16_heads13": attention_units("bf16", 64, "-DTAIL -DWM=13 -DKEYS=32", False, True),
     "attention_training": attention_units("bf16", 64, rows="f32"),
     "attention_training_bias": attention_units("bf16", 72, "-DBIAS=1", True, rows="f32"), "attention_dq": attention_gradient(False, 64),
     "attention_dkv": attention_gradient(True, 64), "attention_dq_bias": attention_gradient(False, 72, "-DBIAS=1", True),
