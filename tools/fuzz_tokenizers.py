@@ -4,6 +4,7 @@
     tools/fuzz_tokenizers.py build/tests/tokens WORK [COUNT [SEED]]
     VECTORS=8 tools/fuzz_tokenizers.py build/tests/tokens WORK [COUNT [SEED]]
     tools/fuzz_tokenizers.py --cases tests/data/text/settings.json
+    tools/fuzz_tokenizers.py --rows host/text/token_keys.c tests/data/text/settings.json
 
 By hand, with transformers. Makes COUNT folders (2000), one after the other in
 WORK: a small tokenizer of each class that text towers have, with a few changes
@@ -13,13 +14,15 @@ the attention masks of a few lines must be the same. VECTORS=N: of every Nth, al
 the vectors that a random text tower of the folder's type computes. Prints how many are, which
 are wrong, and for those that only AutoTokenizer reads, by which changes and
 which of vitcl's messages. --cases makes the cases of the unit test: one for each
-change, and what AutoTokenizer gives.
+change, and what AutoTokenizer gives. --rows fails if a key without effect is not set
+to a value that is not its default in cases of each class, which change nothing.
 """
 import copy
 import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -27,7 +30,7 @@ import warnings
 from collections import Counter
 
 CONTEXT = 16
-TEXTS = ["a photo of a Cat", "a  dog\tand\ta cat <x> b", "</s> a <s> b", "<unk>☃ <mask> é",
+TEXTS = ["a photo of a Cat\U00013460", "a  dog\tand\ta cat <x> b", "</s> a <s> b", "<unk>☃ <mask> é",
          "<pad>a<eos> <bos> b", "<|endoftext|> it's <|startoftext|>", "", "FOO foo xFOOx  FOO ",
          "a photo of a dog and a photo of a cat and a photo of a dog", "\u2581a <extra_id_0>b <extra_id_3>",
          "[PAD] a <x>\u00a0 b</s>"]
@@ -244,21 +247,31 @@ CONFIG = {
     "auto_map": lambda r: r.choice([{"AutoConfig": "a.B"}, {"AutoTokenizer": ["a.B", None]}]),
     "vocab": lambda r: {"a": 0}, "merges": lambda r: [], "fast_tokenizer_files": lambda r: r.choice([[], ["tokenizer.json"]]),
     "sp_model_kwargs": lambda r: r.choice([{}, {"enable_sampling": False}]),
-    "clean_up_tokenization_spaces": flag, "errors": lambda r: "replace", "name_or_path": lambda r: "x/y",
-    "processor_class": lambda r: "CLIPProcessor", "backend": lambda r: "tokenizers", "is_local": flag,
-    "chat_template": lambda r: "{{ x }}", "stride": lambda r: 2, "max_length": lambda r: 8, "pad_to_multiple_of": lambda r: 8,
-    "truncation_strategy": lambda r: "longest_first", "pad_token_type_id": lambda r: 1, "use_fast": flag, "unk_id": lambda r: 1,
-    "strip_accents": flag, "tokenize_chinese_chars": flag, "trim_offsets": flag, "verbose": flag, "foo": lambda r: 1,
-    "vocab_file": lambda r: "vocab.json", "special_tokens_map_file": lambda r: None, "local_files_only": flag,
-    "keep_accents": flag, "fix_mistral_regex": flag, "from_slow": flag, "clean_text": flag, "chat_control_tokens": lambda r: ["<x>"],
-    "token_type_ids_pattern": lambda r: "all_zeros", "response_template": lambda r: "x", "init_inputs": lambda r: [],
+    "keep_accents": flag, "clean_text": flag, "foo": lambda r: 1, "init_inputs": lambda r: [],
 }
+
+# the keys without effect of host/text/token_keys.c, and values that are not the defaults
+IDLE = {
+    "vocab_file": "x.json", "merges_file": "x.txt", "tokenizer_file": "x.json", "spm_file": "x.model",
+    "special_tokens_map_file": "x.json", "added_tokens_file": "x.json", "name_or_path": "x/y", "processor_class": "XProcessor",
+    "backend": "sentencepiece", "files_loaded": ["x"], "is_local": True, "local_files_only": True, "use_fast": False,
+    "from_slow": True, "unk_id": 1, "max_length": 8, "stride": 2, "truncation_strategy": "only_second", "pad_to_multiple_of": 5,
+    "pad_token_type_id": 1, "token_type_ids_pattern": "all_zeros", "token_type_ids_include_special_tokens": False,
+    "special_tokens_pattern": "cls_sep", "verbose": False, "chat_template": "{{ x }}", "response_template": "x",
+    "response_schema": {"x": 1}, "chat_control_tokens": ["<x>", "cat"], "errors": "strict", "clean_up_tokenization_spaces": True,
+    "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output": True, "spaces_between_special_tokens": True,
+    "fix_mistral_regex": True, "trim_offsets": False, "strip_accents": True, "tokenize_chinese_chars": False,
+    "transformers_version": "3.0.0", "use_default_system_prompt": True, "_commit_hash": "x",
+}
+MAP_FILES = "vocab_file", "merges_file", "tokenizer_file"  # in special_tokens_map.json they have an effect
+CONFIG |= {k: lambda r, v=v: r.choice([v, v, not v if isinstance(v, bool) else None]) for k, v in IDLE.items()}
 
 MAP = {k: lambda r: r.choice([r.choice(TOKENS), added(r), r.choice(TOKENS), None]) for k in
        ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token", "image_token")} | {
     "additional_special_tokens": CONFIG["additional_special_tokens"],
     "extra_special_tokens": lambda r: r.choice([several(r, lambda r: r.choice(TOKENS)), None]),
-    "model_max_length": CONFIG["model_max_length"], "padding_side": CONFIG["padding_side"]}
+    "model_max_length": CONFIG["model_max_length"], "padding_side": CONFIG["padding_side"],
+    **{k: CONFIG[k] for k in (*MAP_FILES, "errors", "special_tokens_pattern", "name_or_path", "tokenizer_class", "legacy", "do_lower_case")}}
 
 NORMALIZERS = [None, {"type": "Lowercase"}, {"type": "NFKC"}, CLIP_NORM, GEMMA_NORM, {"type": "Strip", "strip_left": True, "strip_right": True},
                {"type": "Prepend", "prepend": META}, {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": META},
@@ -484,11 +497,6 @@ def ours(program, folder):
     return out, ""
 
 
-IDLE = ["add_bos_token", "add_eos_token", "clean_up_tokenization_spaces", "errors", "name_or_path", "processor_class", "backend",
-        "is_local", "chat_template", "stride", "max_length", "pad_to_multiple_of", "truncation_strategy", "pad_token_type_id",
-        "use_fast", "unk_id", "strip_accents", "tokenize_chinese_chars", "trim_offsets", "verbose", "foo", "vocab_file",
-        "special_tokens_map_file", "local_files_only", "keep_accents", "fix_mistral_regex", "from_slow", "clean_text",
-        "chat_control_tokens", "token_type_ids_pattern", "response_template", "init_inputs"]
 AT = {"bos_token": "<bos>", "eos_token": "b", "unk_token": "a", "sep_token": "<x>", "pad_token": "[PAD]", "cls_token": "FOO",
       "mask_token": "<x>", "image_token": "<x>"}
 
@@ -496,9 +504,12 @@ AT = {"bos_token": "<bos>", "eos_token": "b", "unk_token": "a", "sep_token": "<x
 def edits_of(base, files):
     """What the unit test changes in a base: {file: {key: value}}; no value: the file."""
     config, some = "tokenizer_config.json", {"__type": "AddedToken", "content": "<x>", "lstrip": True, "rstrip": True}
-    rng = random.Random(5)
     yield {}
-    yield {config: {k: CONFIG[k](rng) for k in IDLE}}
+    idle = list(IDLE.items())
+    yield {config: {"foo": 1, "keep_accents": True, **dict(idle[::2])}}
+    yield {config: dict(idle[1::2])}
+    yield {"special_tokens_map.json": {k: v for k, v in idle if k not in MAP_FILES}}
+    yield {config: {"add_bos_token": None, "add_eos_token": True}}
     for key, value in AT.items():
         if base in ("clip", "gemma_file", "t5", "siglip") or key in ("pad_token", "mask_token"):
             yield {config: {key: value}}
@@ -507,6 +518,7 @@ def edits_of(base, files):
                                             "5": {"content": "<x>", "lstrip": True, "special": True}}},
            "special_tokens_map.json": {"pad_token": "a"}}
     yield {"special_tokens_map.json": {"pad_token": {"content": "b", "lstrip": False}, "image_token": "<x>"}, "added_tokens.json": {"FOO": 999, "<x>": 998}}
+    yield {"special_tokens_map.json": {"mask_token": {"content": "<x>", "lstrip": True, "rstrip": True, "single_word": True}}, "added_tokens.json": {"<x>": 0}}
     yield {config: {"extra_special_tokens": ["<x>", some]}}
     yield {config: {"extra_special_tokens": {"image_token": "FOO"}}, "special_tokens_map.json": {"image_token": "<x>"}}
     yield {config: {"sep_token": {"__type": "AddedToken", "content": "FOO", "special": False}, "pad_token": META + "a"}}
@@ -524,6 +536,7 @@ def edits_of(base, files):
     for value in (PRES[0], PRES[4], PRES[10]):
         yield {"tokenizer.json": {"pre_tokenizer": value}}
     yield {"tokenizer.json": {"post_processor": None}}
+    yield {"tokenizer.json": {"decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}}}
     yield {"tokenizer.json": {"added_tokens": [token(3, "FOO", normalized=True, special=False), token(2, "<x>", rstrip=True)]}}
     yield {"tokenizer.json": {
         "padding": {"strategy": {"Fixed": 9}, "direction": "Left", "pad_to_multiple_of": None, "pad_id": 5, "pad_type_id": 0, "pad_token": "a"},
@@ -572,7 +585,22 @@ def cases(path):
     pathlib.Path(path).write_text(head + ',"cases":[\n' + rows + "]}\n")
 
 
+def rows(source, path):
+    """Prints the keys without effect that no case of a base shows to be without; are there any?"""
+    found = re.findall(r'^    IDLE\(((?:"\w+"\s*)+)\)', pathlib.Path(source).read_text(), re.M)
+    keys = {"".join(re.findall(r"\w+", key)) for key in found}
+    file, lacking = json.loads(pathlib.Path(path).read_text()), set(IDLE) ^ keys
+    for base in file["bases"]:
+        shown = {k for c in file["cases"] if c["base"] == base and "ids" not in c
+                 for k, v in c["edits"].get("tokenizer_config.json", {}).items() if k in IDLE and v == IDLE[k]}
+        lacking |= {f"{key} ({base})" for key in keys - shown}
+    print(f"{len(keys)} keys without effect; without a case: {', '.join(sorted(lacking)) or 'none'}")
+    return bool(lacking) or not keys
+
+
 def main():
+    if sys.argv[1] == "--rows":
+        return rows(*sys.argv[2:4])
     warnings.filterwarnings("ignore")
     import transformers
     transformers.logging.set_verbosity(50)

@@ -34,13 +34,13 @@ static vitcl_status load_all(files *f, const char *folder)
         vt_token_file(&f->map, &f->path[1], folder, "special_tokens_map.json"));
     VT_TRY(vt_token_file(&f->added, &f->path[2], folder, "added_tokens.json"));
     VT_TRY(vt_token_file(&f->model, &f->path[3], folder, "config.json"));
-    VT_TRY(vt_token_keys_config(f->config, f->path[0]));
+    VT_TRY(vt_token_keys_config(f->config, false, f->path[0]));
     if (vt_json_get(f->config, "added_tokens_decoder")) {
         vt_json_free(f->map);
         vt_json_free(f->added);
         f->map = f->added = NULL;
     }
-    VT_TRY(vt_token_keys_config(f->map, f->path[1]));
+    VT_TRY(vt_token_keys_config(f->map, true, f->path[1]));
     if (f->added && !vt_json_is_object(f->added))
         st = vt_fail(VITCL_ECORRUPT, "%s: the file is not an object",
                      f->path[2]);
@@ -252,10 +252,28 @@ done:
     return st;
 }
 
+/* A named token is as the files of added tokens have it, even where another
+ * one has taken its number there. */
+static void keep_named(vt_token_settings *s, const vt_token *lost)
+{
+    for (size_t i = 0; i < VT_NAMED; i++) {
+        char *own = s->named[i].s;
+
+        if (!own || strcmp(own, lost->s) != 0)
+            continue;
+        s->named[i] = *lost;
+        s->named[i].s = own;
+        s->named[i].whole = true;
+        if (lost->normal < 0)
+            s->named[i].normal = !lost->special;
+    }
+}
+
 /* Takes the place of another with the same number. */
-static vitcl_status set_added(vt_token_list *l, const vt_token *token,
+static vitcl_status set_added(vt_token_settings *s, const vt_token *token,
                               const char *name)
 {
+    vt_token_list *l = &s->added;
     vitcl_status st = VITCL_OK;
     size_t at = l->n;
     vt_token last;
@@ -265,6 +283,7 @@ static vitcl_status set_added(vt_token_list *l, const vt_token *token,
     VT_TRY(vt_token_list_add(l, token, name));
     last = l->list[l->n - 1];
     if (at > 0 && l->list[at - 1].id == token->id) {
+        keep_named(s, &l->list[at - 1]);
         free(l->list[at - 1].s);
         l->list[at - 1] = last;
         l->n--;
@@ -287,7 +306,7 @@ vitcl_status vt_token_settings_put(vt_token_settings *s, const vt_json *v,
         return vt_fail(VITCL_ECORRUPT, "%s: an added token is damaged", name);
     VT_TRY(vt_token_read(&token, v, false, name));
     token.id = (int32_t)id;
-    VT_TRY(set_added(&s->added, &token, name));
+    VT_TRY(set_added(s, &token, name));
 done:
     free(token.s);
     return st;
@@ -338,7 +357,7 @@ static vitcl_status read_added(vt_token_settings *s, const vt_json *root,
         token.id = (int32_t)id;
         token.special = is_special(s, token.s);
         token.normal = !token.special;
-        VT_TRY(set_added(&s->added, &token, name));
+        VT_TRY(set_added(s, &token, name));
     }
 done:
     return st;

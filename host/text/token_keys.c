@@ -256,13 +256,20 @@ static vitcl_status check_object(const vt_json *root, const char *name)
                : vt_fail(VITCL_ECORRUPT, "%s: the file is not an object", name);
 }
 
-vitcl_status vt_token_keys_config(const vt_json *root, const char *name)
+vitcl_status vt_token_keys_config(const vt_json *root, bool map,
+                                  const char *name)
 {
     vitcl_status st = VITCL_OK;
     bool known;
 
     VT_TRY(check_object(root, name));
     for (const vt_json *v = vt_json_first(root); v; v = vt_json_next(v)) {
+        /* these would come before the files of the folder, even null */
+        if (map &&
+            vt_one_of("vocab_file|merges_file|tokenizer_file", vt_json_key(v)))
+            VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: %s is not supported in this file", name,
+                           vt_json_key(v)));
         VT_TRY(check_key(&known, config_keys, VT_COUNT(config_keys), root, v,
                          name));
         if (!known)

@@ -10,7 +10,8 @@ vitcl_status vt_token_file(vt_json **out, char **path, const char *folder,
                            const char *file);
 /* tokenizer_config.json, or special_tokens_map.json, whose keys are the
  * same. */
-vitcl_status vt_token_keys_config(const vt_json *root, const char *name);
+vitcl_status vt_token_keys_config(const vt_json *root, bool map,
+                                  const char *name);
 /* tokenizer.json */
 vitcl_status vt_token_keys_json(const vt_json *root, const char *name);
 /* A step of it: its normalizer, a pre-tokenizer and so on. */

@@ -239,6 +239,8 @@ Test(text, refused)
          "{\"normalizer\":{\"type\":\"Strip\",\"strip_left\":1}," MODEL "}",
          VITCL_ECORRUPT, "strip_left"},
         {"vocab.json", "{}", VITCL_EUNSUPPORTED, "only CLIPTokenizer"},
+        {"special_tokens_map.json", "{\"tokenizer_file\":null}",
+         VITCL_EUNSUPPORTED, "tokenizer_file is not supported"},
         {"spiece.model", "no model", VITCL_ECORRUPT, "SentencePiece"},
         {"spiece.model", "", VITCL_ECORRUPT, "SentencePiece"},
     };
