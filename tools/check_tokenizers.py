@@ -70,7 +70,7 @@ def all_lines():
     """The lines, and how many of them are natural: the first ones. All are, of a file
     that FROM names."""
     if "FROM" in os.environ:
-        lines = pathlib.Path(os.environ["FROM"]).read_text().split("\n")
+        lines = pathlib.Path(os.environ["FROM"]).read_bytes().decode().split("\n")
         return lines, len(lines)
     rng = random.Random(1)
     lines = natural_lines(rng)[:LINES // 2]
@@ -422,19 +422,22 @@ def main():
         print(f"{name}: ", end="", flush=True)
         ours = ids_of(program, folder, lines, CONTEXT)
         theirs = arbiter(folder, lines, CONTEXT)
-        refused = sum(not o for o in ours)
+        refused = [i for i in range(len(lines)) if not ours[i]]
         wrong = [i for i in range(len(lines)) if ours[i] and ours[i] != theirs[i]]
-        newer = len(wrong)
+        newer = wrong
         wrong = [i for i in wrong if not any(
             unicodedata.category(c) == "Cn" for c in lines[i])]
-        newer -= len(wrong)
+        newer = [i for i in newer if i not in wrong]
         of_natural = sum(i < natural for i in wrong)
         bad = of_natural > may * natural or may == 0 and len(wrong) > 0
         failed |= bad
-        print(f"{refused} refused, {len(wrong)} of {len(lines)} lines differ, {of_natural} of {natural} "
-              f"natural ones, and {newer} with characters that Python does not know"
+        print(f"{len(refused)} refused, {len(wrong)} of {len(lines)} lines differ, {of_natural} of {natural} "
+              f"natural ones, and {len(newer)} with characters that Python does not know"
               f"{': TOO MANY' if bad else ''}")
-        for i in wrong[:int(os.environ.get("SHOW", 5))]:
+        show = int(os.environ.get("SHOW", 5))
+        for i in refused[:show]:
+            print(f"  refused: {lines[i][:80]!r}")
+        for i in wrong[:show] + newer[:show]:
             at = next(k for k in range(CONTEXT) if ours[i][k] != theirs[i][k])
             print(f"  {lines[i]!r}\n    at {at}: {ours[i][at:at + 8]} and {theirs[i][at:at + 8]}")
     return failed

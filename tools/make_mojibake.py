@@ -148,7 +148,7 @@ def main():
 } pattern;""")
     print("/* Sorts of the characters that no rule names. */")
     print("enum { " + ", ".join(f"REST_{k.upper()} = {sorts.of[k]}" for k in REST) + " };")
-    print("static const struct { uint16_t first, last; uint8_t sort; } sorts[] = {")
+    print("static const vt_code_range sorts[] = {")
     runs = []
     for c in characters:
         if runs and runs[-1][1] == c - 1 and runs[-1][2] == sorts.of[c]:

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
+enum { NEWER_MARK = 1, NEWER_LETTER = 2, NEWER_NUMBER = 4 }; /* in gaps[] */
 enum {
     CHUNK = 1 << 16, /* bytes that are normalised at a time, or some more */
     MARKS_MAX = 1024 /* in a row: utf8proc's time grows with their square */
@@ -69,6 +70,29 @@ uint32_t vt_chars_code(size_t *length, const char *s, size_t left)
     return n ? vt_utf8_code(s, n) : 0xFFFD;
 }
 
+const vt_code_range *vt_code_find(const vt_code_range *table, size_t n,
+                                  uint32_t code)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (code > table[middle].last)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && code >= table[low].first ? &table[low] : NULL;
+}
+
+static bool is_newer(uint32_t code, uint8_t sort)
+{
+    const vt_code_range *r = vt_code_find(gaps, VT_COUNT(gaps), code);
+
+    return r && r->sort & sort;
+}
+
 static utf8proc_category_t category(uint32_t code)
 {
     return utf8proc_category((utf8proc_int32_t)code);
@@ -87,14 +111,16 @@ bool vt_is_letter(uint32_t code)
 {
     const utf8proc_category_t c = category(code);
 
-    return c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO;
+    return c ? c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO
+             : is_newer(code, NEWER_LETTER);
 }
 
 bool vt_is_number(uint32_t code)
 {
     const utf8proc_category_t c = category(code);
 
-    return c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO;
+    return c ? c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO
+             : is_newer(code, NEWER_NUMBER);
 }
 
 bool vt_is_digit(uint32_t code)
@@ -207,22 +233,6 @@ static bool stands_alone(uint32_t code)
            (code >= 0xac00 && code <= 0xd7a3);
 }
 
-/* Is it newer than what tokenizers knows? */
-static bool in_gap(uint32_t code)
-{
-    size_t low = 0, high = VT_COUNT(gaps);
-
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-
-        if (code > gaps[middle].last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < VT_COUNT(gaps) && code >= gaps[low].first;
-}
-
 /* The bytes of s that are normalised at a time. *as_is: one character of the
  * gap, which nothing around it changes with. */
 static vitcl_status chunk(size_t *size, bool *as_is, const char *s, size_t n,
@@ -236,7 +246,7 @@ static vitcl_status chunk(size_t *size, bool *as_is, const char *s, size_t n,
 
         if (*size >= CHUNK && stands_alone(code))
             break;
-        if (older && in_gap(code)) {
+        if (older && is_newer(code, NEWER_MARK)) {
             *as_is = *size == 0;
             *size += *as_is ? length : 0;
             break;

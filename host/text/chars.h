@@ -28,8 +28,18 @@ vitcl_status vt_ids_add(vt_ids *ids, int32_t id);
  * not UTF-8: U+FFFD and 1, because a vocabulary may have any bytes. */
 uint32_t vt_chars_code(size_t *length, const char *s, size_t left);
 
+/* Of a sorted table. */
+typedef struct vt_code_range {
+    uint32_t first, last;
+    uint8_t sort;
+} vt_code_range;
+
+/* The one with the character, or NULL. */
+const vt_code_range *vt_code_find(const vt_code_range *table, size_t n,
+                                  uint32_t code);
+
 bool vt_is_ascii(const char *s, size_t n);
-bool vt_is_letter(uint32_t code); /* \p{L} */
+bool vt_is_letter(uint32_t code); /* \p{L}, at least of Unicode 16 */
 bool vt_is_number(uint32_t code); /* \p{N} */
 bool vt_is_digit(uint32_t code);  /* \p{Nd} */
 bool vt_is_space(uint32_t code);  /* White_Space */

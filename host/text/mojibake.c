@@ -41,18 +41,10 @@ static void codes_free(codes *t)
 
 static uint8_t sort_of(uint32_t code)
 {
-    size_t low = 0, high = VT_COUNT(sorts);
+    const vt_code_range *r = vt_code_find(sorts, VT_COUNT(sorts), code);
 
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-
-        if (code > sorts[middle].last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < VT_COUNT(sorts) && code >= sorts[low].first)
-        return sorts[low].sort;
+    if (r)
+        return r->sort;
     return vt_is_python_space(code)                   ? REST_SPACE
            : vt_is_letter(code) || vt_is_number(code) ? REST_WORD
                                                       : REST_OTHER;

@@ -6,8 +6,8 @@
  *
  * mask: at most as many tokens as the files say; behind the ids and "|" which
  * of them the model sees.
- * A line that is no text gives "-". To standard error: the seconds that opening
- * took, the identity.
+ * A line that is refused gives "-". To standard error: the seconds that opening
+ * took, the identity, the messages.
  */
 #include "base/clock.h"
 #include "base/memory.h"
@@ -48,6 +48,7 @@ int main(int argc, char **argv)
         n -= line[n - 1] == '\n';
         if (vt_tokenizer_encode(ids, &count, t, (uint32_t)context, line,
                                 (size_t)n) != VITCL_OK) {
+            fprintf(stderr, "tokens: %s\n", vitcl_last_error());
             puts("-");
             continue;
         }
