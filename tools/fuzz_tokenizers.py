@@ -529,6 +529,8 @@ def edits_of(base, files):
                        ("add_prefix_space", False), ("do_lower_case", False), ("legacy", False), ("extra_ids", 3)]:
         yield {config: {key: value}}
     yield {config: {"max_len": 9, "model_max_length": None}}
+    if base == "siglip":
+        yield {config: {"eos_token": "cat", "model_input_names": ["input_ids", "attention_mask"]}}
     if "tokenizer.json" not in files:
         return
     for value in (NORMALIZERS[0], NORMALIZERS[1], NORMALIZERS[4]):

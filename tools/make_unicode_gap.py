@@ -50,10 +50,10 @@ def main():
         else:
             runs.append([code, code, sort])
     print(f"""/*
- * unicode_gap.h - {len(gap)} characters that tokenizers (Hugging Face) leaves as they
- * are in every normal form, and Unicode {unidata_version} does not (1), and {len(letters)} letters (2)
- * and {len(numbers)} numbers (4) that it knows and Unicode 14 does not; made by
- * tools/make_unicode_gap.py.
+ * unicode_gap.h - {len(gap)} characters (1) that tokenizers (Hugging Face) leaves as
+ * they are in every normal form, and Unicode {unidata_version} does not, and
+ * {len(letters)} letters (2) and {len(numbers)} numbers (4) that it knows and Unicode 14 does not;
+ * made by tools/make_unicode_gap.py.
  */
 /* clang-format off */
 static const vt_code_range gaps[] = {{""")

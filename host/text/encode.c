@@ -310,8 +310,7 @@ static uint32_t place(int32_t *ids, bool *cut, uint32_t context,
     size_t after = x->after_count, at = 0, used;
 
     *cut = n < text->n;
-    if (t->end_once && n && (n == text->n || t->cut_left) &&
-        text->id[first + n - 1] == t->end)
+    if (t->end_once && n && text->id[first + n - 1] == t->end)
         after = 0;
     used = VT_MIN(x->before_count + n + after, context);
     if (t->left)

@@ -1,8 +1,8 @@
 /*
- * unicode_gap.h - 466 characters that tokenizers (Hugging Face) leaves as they
- * are in every normal form, and Unicode 18.0.0 does not (1), and 9272 letters (2)
- * and 120 numbers (4) that it knows and Unicode 14 does not; made by
- * tools/make_unicode_gap.py.
+ * unicode_gap.h - 466 characters (1) that tokenizers (Hugging Face) leaves as
+ * they are in every normal form, and Unicode 18.0.0 does not, and
+ * 9272 letters (2) and 120 numbers (4) that it knows and Unicode 14 does not;
+ * made by tools/make_unicode_gap.py.
  */
 /* clang-format off */
 static const vt_code_range gaps[] = {
