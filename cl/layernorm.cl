@@ -17,11 +17,12 @@
  *
  * Launch    layernorm, _grad_x: global {N * WG}, local {WG}: one work-group
  *           per row; WG=1 on CPUs
- *           _grad_w: global {8 * ceil(C / 8), 32}, local {8, 32}
+ *           _grad_w: global {8 * ceil(C / 8), 32 * parts}, local {8, 32}
  *           _grad_w__cols: for CPUs, global {ceil(C / 4V)}
  * Local     WG floats; 512 floats in _grad_w.
  * Defines   WG, V (common.cl); layernorm: XT and YT, how x and out are stored;
- *           WHOLE (common_storage.cl), where C is a multiple of V; RMS.
+ *           WHOLE (common_storage.cl), where C is a multiple of V; RMS;
+ *           _grad_w: PARTS (common_work.cl).
  * Numerics  Two passes: E[x^2] - mean^2 cancels when |mean| >> std. No atomics:
  *           equal inputs give equal bits.
  *
@@ -131,14 +132,14 @@ kernel void layernorm_grad_w(global float *restrict dgamma,
                              global const float *restrict dout,
                              global const float *restrict x,
                              global const float *restrict stat, int N, int C,
-                             int take, int of)
+                             int take, int of COLUMN_SUMS)
 {
     local float a[COLUMNS_HIGH][COLUMNS_WIDE], b[COLUMNS_HIGH][COLUMNS_WIDE];
-    const int c = get_global_id(0), j = get_local_id(1);
+    const int c = get_global_id(0), j = get_local_id(1), end = column_end(N);
     float s = 0.0f, t = 0.0f;
 
     if (c < C)
-        for (int n = j; n < N; n += COLUMNS_HIGH) {
+        for (int n = column_from(N) + j; n < end; n += COLUMNS_HIGH) {
             const size_t at = (size_t)(n / take * of + n % take) * C + c;
             const float g = dout[(size_t)n * C + c];
             s = fma(g, (x[at] - stat[2 * n]) * stat[2 * n + 1], s);
@@ -149,9 +150,9 @@ kernel void layernorm_grad_w(global float *restrict dgamma,
     if (j > 0 || c >= C)
         return;
     if (dgamma)
-        dgamma[c] += s;
+        column_add(dgamma, 0, c, s, C);
     if (dbeta)
-        dbeta[c] += t;
+        column_add(dbeta, 1, c, t, C);
 }
 
 kernel void layernorm_grad_w__cols(global float *restrict dgamma,

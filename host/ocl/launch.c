@@ -76,6 +76,7 @@ static vitcl_status shrink(vt_kernel *k, size_t most)
 {
     const size_t before = items(k), groups = k->global[0] / k->local[0];
     const size_t wide = k->local[0];
+    size_t parts;
     vitcl_status st = VITCL_OK;
 
     switch (k->groups) {
@@ -92,9 +93,10 @@ static vitcl_status shrink(vt_kernel *k, size_t most)
         VT_TRY(rebuild(k, "WG", k->local[0]));
         break;
     case VT_GROUPS_COLUMNS:
+        parts = k->global[1] / k->local[1];
         while (k->local[1] > 1 && items(k) > most)
             k->local[1] /= 2;
-        k->global[1] = k->local[1];
+        k->global[1] = parts * k->local[1];
         VT_TRY(rebuild(k, "COLUMNS_HIGH", k->local[1]));
         while (items(k) > most)
             k->local[0] /= 2;

@@ -2,6 +2,7 @@
  * common.c - helpers of ops: shapes, launch sizes, steps of two tensors.
  */
 #include "ops/common.h"
+#include "units/variants.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -181,21 +182,61 @@ void vt_op_groups(vt_kernel *k, const vt_plan *p, int n)
 /* as in cl/common_work.cl */
 enum { WIDE = 8, HIGH = 32 };
 
+enum { PARTS = 8, PARTS_ROWS = 512 };
+
+int vt_op_column_parts(const vt_plan *p, int rows, int columns)
+{
+    const vt_dev *dev = vt_plan_settings(p)->dev;
+
+    return dev && !vt_op_cpu(p) && vt_variant_wanted(VT_VARIANT_COLUMNS) &&
+                   rows >= PARTS_ROWS &&
+                   (columns + WIDE - 1) / WIDE <
+                       4 * (int)vt_dev_info(dev)->compute_units
+               ? PARTS
+               : 1;
+}
+
+size_t vt_op_column_bytes(int parts, int columns)
+{
+    return parts > 1 ? sizeof(float) * 2 * (size_t)parts * (size_t)columns : 0;
+}
+
+vitcl_status vt_op_columns_add(vt_kernel *k, unsigned n, vt_plan *p, vt_step *s,
+                               vt_val a, vt_val b, int columns, int parts)
+{
+    vitcl_status st = VITCL_OK;
+    vt_buf *sums;
+
+    if (parts == 1)
+        return VITCL_OK;
+    VT_TRY(vt_bind(&sums, p, s->out[VT_TEMP]));
+    VT_TRY(vt_kernel_buf(k, n, sums));
+    VT_TRY(vt_op_kernel(&k, p, s, "add", "add_column_parts"));
+    VT_TRY(vt_args(p, k, "vvvii", a, b, s->out[VT_TEMP], parts, columns));
+    vt_op_items(k, p, columns, 1);
+done:
+    return st;
+}
+
 vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
-                           const char *file, const char *name, int columns)
+                           const char *file, const char *name, int columns,
+                           int parts)
 {
     vitcl_status st = VITCL_OK;
     const bool cpu = vt_op_cpu(p);
     size_t each = (size_t)(4 * lanes(p)), n = (size_t)columns;
-    char full[48];
+    char full[48], defines[24] = "";
 
+    if (parts > 1)
+        snprintf(defines, sizeof defines, " -DPARTS=%d", parts);
     snprintf(full, sizeof full, "%s%s", name, cpu ? "__cols" : "");
-    VT_TRY(vt_op_kernel(out, p, s, file, full));
+    VT_TRY(vt_op_kernel_with(out, p, s, file, full, defines));
     if (cpu) {
         vt_kernel_size(*out, 1, (size_t[3]){(n + each - 1) / each, 1, 1},
                        (size_t[3]){1, 1, 1});
     } else {
-        vt_kernel_size(*out, 2, (size_t[3]){ceil_to(n, WIDE), HIGH, 1},
+        vt_kernel_size(*out, 2,
+                       (size_t[3]){ceil_to(n, WIDE), (size_t)(HIGH * parts), 1},
                        (size_t[3]){WIDE, HIGH, 1});
         vt_kernel_groups(*out, VT_GROUPS_COLUMNS);
     }

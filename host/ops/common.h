@@ -95,7 +95,16 @@ void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows);
 /* A kernel that sums columns: "name" (local {8, 32}, or smaller) or
  * "name__cols" (CPUs). */
 vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
-                           const char *file, const char *name, int columns);
+                           const char *file, const char *name, int columns,
+                           int parts);
+/* Into how many parts its rows are divided: 1, or where there are few columns
+ * for the device as many as fill it. Then vt_op.temp_bytes has the bytes of
+ * their sums (1 part: 0), and vt_op_columns_add() adds the kernel's last
+ * argument, number n, and a kernel that adds the parts to a and b. */
+int vt_op_column_parts(const vt_plan *p, int rows, int columns);
+size_t vt_op_column_bytes(int parts, int columns);
+vitcl_status vt_op_columns_add(vt_kernel *k, unsigned n, vt_plan *p, vt_step *s,
+                               vt_val a, vt_val b, int columns, int parts);
 
 /* Append a step with n inputs; returns its first output. */
 vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,

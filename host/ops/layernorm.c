@@ -185,16 +185,29 @@ static const vt_op grad_x = {.name = "layernorm_grad_x",
                              .reads =
                                  1u << IN_X | 1u << IN_GAMMA | 1u << VT_SAVED};
 
+static int w_parts(const vt_plan *p, const vt_step *s)
+{
+    return vt_op_column_parts(p, vt_op_rows(p, s->in[VT_DY]),
+                              vt_dim(p, s->in[IN_X], -1));
+}
+
+static size_t w_temp_bytes(const vt_plan *p, const vt_step *s)
+{
+    return vt_op_column_bytes(w_parts(p, s), vt_dim(p, s->in[IN_X], -1));
+}
+
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_kernel *k;
-    int c = vt_dim(p, s->in[IN_X], -1);
+    int c = vt_dim(p, s->in[IN_X], -1), parts = w_parts(p, s);
 
-    VT_TRY(vt_op_columns(&k, p, s, "layernorm", "layernorm_grad_w", c));
+    VT_TRY(vt_op_columns(&k, p, s, "layernorm", "layernorm_grad_w", c, parts));
     VT_TRY(vt_args(p, k, "vvvvviiii", s->in[IN_GAMMA], s->in[IN_BETA],
                    s->in[VT_DY], s->in[IN_X], s->in[VT_SAVED],
                    vt_op_rows(p, s->in[VT_DY]), c, s->i[I_TAKE], s->i[I_OF]));
+    VT_TRY(vt_op_columns_add(k, 9, p, s, s->in[IN_GAMMA], s->in[IN_BETA], c,
+                             parts));
 done:
     return st;
 }
@@ -202,7 +215,8 @@ done:
 static const vt_op grad_w = {.name = "layernorm_grad_w",
                              .prepare = w_prepare,
                              .reads = 1u << IN_X | 1u << VT_SAVED,
-                             .adds = 1u << IN_GAMMA | 1u << IN_BETA};
+                             .adds = 1u << IN_GAMMA | 1u << IN_BETA,
+                             .temp_bytes = w_temp_bytes};
 
 /* Not the input, which is the residual stream. In int8 plans not in bf16, too:
  * that would round twice. */

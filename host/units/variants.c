@@ -9,10 +9,9 @@
 #include <string.h>
 
 static const char *const words[VT_VARIANTS] = {
-    [VT_VARIANT_NORM] = "norm",
-    [VT_VARIANT_TAIL] = "tail",
-    [VT_VARIANT_HEADS7] = "heads7",
-    [VT_VARIANT_HEADS13] = "heads13",
+    [VT_VARIANT_NORM] = "norm",       [VT_VARIANT_TAIL] = "tail",
+    [VT_VARIANT_HEADS7] = "heads7",   [VT_VARIANT_HEADS13] = "heads13",
+    [VT_VARIANT_COLUMNS] = "columns",
 };
 
 /* The next word of a list from *at on; NULL: there is none. */

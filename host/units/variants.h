@@ -13,6 +13,7 @@ typedef enum {
     VT_VARIANT_TAIL,    /* attention leaves out keys behind the last */
     VT_VARIANT_HEADS7,  /* attention by 7 sub-groups */
     VT_VARIANT_HEADS13, /* or by 13 */
+    VT_VARIANT_COLUMNS, /* sums of few columns in parts */
     VT_VARIANTS
 } vt_variant;
 

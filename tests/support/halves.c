@@ -2,7 +2,6 @@
  * halves.c - one op with values in 16 bits, between two copies.
  */
 #include "support/halves.h"
-#include "plan/plan_private.h"
 #include "support/near.h"
 #include "support/rng.h"
 
@@ -65,15 +64,6 @@ static vt_dtype result(const vt_fixture *f, const vt_case *c)
     return c->f[VT_HALVES_F32] != 0 ? VT_F32 : vt_plan_type(f->plan);
 }
 
-static void check_note(const vt_fixture *f, const vt_case *c)
-{
-    bool found = !c->note;
-
-    for (size_t i = 0; i < f->plan->steps && !found; i++)
-        found = strcmp(f->plan->step[i]->note, c->note) == 0;
-    cr_assert(found, "%s: no step is \"%s\"", c->name, c->note);
-}
-
 /* Twice, with equal bits. The result; *n: its elements. */
 static float *run(size_t *n, const vt_case *c, const numbers *x,
                   vitcl_precision precision, vt_case_build build)
@@ -102,7 +92,7 @@ static float *run(size_t *n, const vt_case *c, const numbers *x,
     out = vt_halves_copy(f.plan, y);
     vt_keep(f.plan, out);
     vt_check(vt_plan_finish(f.plan));
-    check_note(&f, c);
+    vt_check_note(&f, c);
     for (int i = 0; i < VT_CASE_INS; i++) {
         const bool copied = in[i] != arg[i] && in[i] != VT_NONE;
         if (copied)
