@@ -333,6 +333,8 @@ typedef struct {
     uint32_t best_epoch;             /* 0: none was scored */
     int best;  /* this epoch is the best so far: best/ was written */
     int early; /* the training ends here, because patience has run out */
+    /* At the end: files to train with and to score that cannot be decoded. */
+    uint32_t left_out;
 } vitcl_train_event;
 /* Called after every step; its size is the library's. A return value other than
  * 0 saves a checkpoint and ends the training. */

@@ -85,9 +85,10 @@ done:
     return st;
 }
 
-/* Opens the pictures to score, if there are any. */
+/* Opens the pictures to score, if there are any; adds to *left_out. */
 static vitcl_status open_val(vt_dataset **out, uint32_t **label,
-                             const vt_settings *s, const vitcl_train_options *o,
+                             uint32_t *left_out, const vt_settings *s,
+                             const vitcl_train_options *o,
                              const vt_dataset *data, void *context)
 {
     vitcl_status st = VITCL_OK;
@@ -102,7 +103,9 @@ static vitcl_status open_val(vt_dataset **out, uint32_t **label,
             .follow = s->follow,
             .columns = vt_path_is_folder(path) ? NULL : s->columns}));
     vt_pictures_remark(*out, o, context);
+    *left_out += vt_dataset_count(*out);
     VT_TRY(vt_pictures_check(NULL, *out, o, context));
+    *left_out -= vt_dataset_count(*out);
     if (vt_dataset_count(*out) == 0) {
         st = vt_fail(VITCL_EINVAL, "%s: no pictures", path);
         goto done;
@@ -208,7 +211,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     vitcl_status st = VITCL_OK;
     vt_settings s = {0};
     vt_dataset *d = NULL, *val = NULL;
-    uint32_t *val_label = NULL;
+    uint32_t *val_label = NULL, left_out;
     vt_run_dir folder = {0};
     vt_left_out without = {0};
     vitcl_train_event last = {.size = sizeof last};
@@ -248,6 +251,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
     how.columns = o.resume ? s.columns : o.columns;
     VT_TRY(vt_dataset_open_as(&d, data, &how));
     vt_pictures_remark(d, &o, context);
+    left_out = vt_dataset_count(d);
     if (o.resume) {
         VT_TRY(vt_pictures_again(d, o.output));
     } else {
@@ -259,7 +263,8 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
             VT_TRY(vt_pictures_augment(&o.augment, &asymmetry, d));
         VT_TRY(vt_settings_new(&s, &o, d));
     }
-    VT_TRY(open_val(&val, &val_label, &s, &o, d, context));
+    left_out -= vt_dataset_count(d);
+    VT_TRY(open_val(&val, &val_label, &left_out, &s, &o, d, context));
     if (val && !o.resume)
         VT_TRY(vt_pictures_shared(d, val, &o, context));
     if (ranks.rank == 0)
@@ -295,6 +300,7 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
                               .ranks = &ranks,
                               .kept = &kept}));
     VT_TRY(vt_ranks_close(&ranks));
+    last.left_out = left_out;
     vt_sized_give(out, &last, sizeof last);
 done:
     if (st != VITCL_OK && ranks.rank > 0)

@@ -41,7 +41,9 @@ said=$(sed -n 's/.*best epoch was [0-9]*, with \([0-9.]*\) %.*/\1/p' err)
 
 # the same without the kill
 run 0 train "${given[@]}" --epochs 2 -o plain
-run 0 train --resume -o plain --epochs 6
+run 0 train --resume -o plain --epochs 6 -q # which hides no loss of pictures
+err_has '^vitcl train: 3 files could not be decoded and were left out$'
+err_lines 1
 for f in model.safetensors best/model.safetensors training.safetensors; do
     cmp "model/$f" "plain/$f" || fail "$f: other bits after a kill"
 done

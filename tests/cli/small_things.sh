@@ -6,7 +6,8 @@ small="--preset vit-ti/16 --size 32"
 
 # ---- -q leaves results and errors, in every command
 for command in $("$VITCL" --help | grep -oE '^  [a-z][a-z-]+'); do
-    "$VITCL" $command --help | grep -q '^  -q, --quiet ' || fail "$command has no -q"
+    "$VITCL" $command --help >help
+    grep -q '^  -q, --quiet ' help || fail "$command has no -q"
 done
 cp "$picture" a.jpg
 run 0 plan $small -q
@@ -15,6 +16,15 @@ run 0 bench $small --seconds 0.1 -q
 err_lines 0
 run 1 info -q -m absent
 says absent
+
+# ---- in a narrow terminal, a class has a line of its own beside a long path
+mkdir holiday
+cp a.jpg holiday/a_picture_with_a_very_long_name.jpg
+on_terminal 60 0 classify -q holiday/a_picture_with_a_very_long_name.jpg
+[ "$(sed -n 1p out | sed 's/\x1b\[[0-9]*m//g')" = holiday/a_picture_with_a_very_long_name.jpg ] ||
+    fail "not the path alone"
+out_has '^    (not sure: )?[a-z]+ [0-9]+ %$'
+fits 60
 
 # ---- hits are named without "X/.."
 mkdir -p pictures indexes elsewhere

@@ -217,14 +217,15 @@ static const char *mark(const naming *n, uint32_t i)
     return begins && !naming_holds(n, i) ? "not sure: " : "";
 }
 
-/* How wide class i is, in brief, with its mark. */
+/* How wide class i is, behind the first in brief, with its mark. */
 static int class_columns(const naming *n, uint32_t i)
 {
     char room[CLASS_ROOM], text[32];
     const char *name = naming_class(n, n->top[i].label, room);
 
     say_answer(text, n, &n->top[i], " ");
-    return (int)strlen(mark(n, i)) + width_of(name, naming_first(n, name)) +
+    return (int)strlen(mark(n, i)) +
+           width_of(name, i ? naming_first(n, name) : strlen(name)) +
            (int)strlen(text);
 }
 
@@ -277,8 +278,8 @@ void naming_texts(char *title, char *more, size_t size, const naming *n)
     }
 }
 
-/* The best class on one line, the other relevant ones on the next, or on as
- * many as they need. */
+/* The best class on one line, or on the next if the path leaves no room; the
+ * other relevant ones on the next, or on as many as they need. */
 void naming_pretty(const naming *n, const answer *a)
 {
     const int indent = n->answer == VITCL_ONE_CLASS ? 7 : 4;
@@ -286,7 +287,11 @@ void naming_pretty(const naming *n, const answer *a)
 
     printf("\033[1m");
     tsv_text(a->path);
-    printf("\033[0m  ");
+    printf("\033[0m%s",
+           width_of(a->path, strlen(a->path)) + 2 + class_columns(n, 0) >
+                   terminal_columns()
+               ? "\n    "
+               : "  ");
     print_class(n, 0);
     for (uint32_t i = 1; i < n->k && naming_shown(n, i); i++) {
         const int wide = class_columns(n, i);

@@ -393,6 +393,9 @@ static int run(const training *t, const char *name)
     else
         code =
             st == VITCL_OK ? finish(t, &last, name) : broke_off(&s, name, st);
+    if (last.left_out && vitcl_train_rank(NULL) == 0) /* with -q, too */
+        fail("%u file%s could not be decoded and %s left out", last.left_out,
+             vt_plural(last.left_out), last.left_out == 1 ? "was" : "were");
     if (training_log_close(&s.log) != EXIT_OK && code == EXIT_OK)
         code = EXIT_FAILED;
     if (training_log_close(&s.kept) != EXIT_OK && code == EXIT_OK)
