@@ -502,7 +502,7 @@ AT = {"bos_token": "<bos>", "eos_token": "b", "unk_token": "a", "sep_token": "<x
 
 
 def edits_of(base, files):
-    """What the unit test changes in a base: {file: {key: value}}; no value: the file."""
+    """What the unit test changes in a base: {file: {key: value}}; {file: None}: it is not there."""
     config, some = "tokenizer_config.json", {"__type": "AddedToken", "content": "<x>", "lstrip": True, "rstrip": True}
     yield {}
     idle = list(IDLE.items())
@@ -525,10 +525,12 @@ def edits_of(base, files):
     yield {"special_tokens_map.json": {"additional_special_tokens": ["cat"]}, "added_tokens.json": {"FOO": 999}}
     yield {config: {"additional_special_tokens": ["<x>", "FOO"]}}
     for key, value in [("split_special_tokens", True), ("padding_side", "left"), ("truncation_side", "left"), ("model_max_length", 8),
-                       ("model_max_length", None), ("model_input_names", ["input_ids"]), ("model_input_names", ["input_ids", "attention_mask"]),
+                       ("model_max_length", None), ("model_input_names", None), ("model_input_names", ["input_ids"]), ("model_input_names", ["input_ids", "attention_mask"]),
                        ("add_prefix_space", False), ("do_lower_case", False), ("legacy", False), ("extra_ids", 3)]:
         yield {config: {key: value}}
     yield {config: {"max_len": 9, "model_max_length": None}}
+    if base in ("siglip", "siglip2", "clip", "xlm"):
+        yield {config: None}
     if base == "siglip":
         yield {config: {"eos_token": "cat", "model_input_names": ["input_ids", "attention_mask"]}}
     if "tokenizer.json" not in files:
@@ -556,9 +558,12 @@ def edits_of(base, files):
 def edited(files, edits):
     files = copy.deepcopy(files)
     for name, change in edits.items():
+        if change is None:
+            del files[name]
+            continue
         into = files.setdefault(name, {})
         into.update(change)
-        for key in [k for k, v in change.items() if k == "padding_side" and v is None]:
+        for key in [k for k, v in change.items() if k in ("padding_side", "model_input_names") and v is None]:
             del into[key]
     return files
 
@@ -594,7 +599,7 @@ def rows(source, path):
     file, lacking = json.loads(pathlib.Path(path).read_text()), set(IDLE) ^ keys
     for base in file["bases"]:
         shown = {k for c in file["cases"] if c["base"] == base and "ids" not in c
-                 for k, v in c["edits"].get("tokenizer_config.json", {}).items() if k in IDLE and v == IDLE[k]}
+                 for k, v in (c["edits"].get("tokenizer_config.json") or {}).items() if k in IDLE and v == IDLE[k]}
         lacking |= {f"{key} ({base})" for key in keys - shown}
     print(f"{len(keys)} keys without effect; without a case: {', '.join(sorted(lacking)) or 'none'}")
     return bool(lacking) or not keys

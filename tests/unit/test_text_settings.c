@@ -4,6 +4,7 @@
  * --cases); what is not understood is refused by its name.
  */
 #include "base/json_print.h"
+#include "base/words.h"
 #include "support/paths.h"
 #include "support/pictures.h"
 #include "text/text.h"
@@ -52,8 +53,8 @@ static void write_file(const char *folder, const char *name,
             if (!vt_json_get(edits, vt_json_key(v)))
                 put(f, v, &first);
         for (const vt_json *v = vt_json_first(edits); v; v = vt_json_next(v))
-            if (strcmp(vt_json_key(v), "padding_side") != 0 ||
-                !vt_json_is_null(v))
+            if (!vt_json_is_null(v) ||
+                !vt_one_of("padding_side|model_input_names", vt_json_key(v)))
                 put(f, v, &first);
         fputc('}', f);
     }
@@ -76,7 +77,7 @@ static void write_folder(const char *folder, const vt_json *base,
 
         if (vt_json_is_null(v))
             link_spm(folder);
-        else
+        else if (!vt_json_is_null(vt_json_get(edits, name)))
             write_file(folder, name, v, vt_json_get(edits, name));
     }
     for (const vt_json *v = vt_json_first(edits); v; v = vt_json_next(v))
