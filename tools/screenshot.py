@@ -6,12 +6,12 @@
 Each COMMAND is run by bash, on a pseudo-terminal, in the current folder. What it
 prints is drawn below its line, in the colours that it asks for. --picture is
 shown beside it. docs/terminal.svg was made by this, with photo.jpg (a copy of
-tests/data/sample.jpg) and the checkpoint in the current folder:
+tests/data/sample.jpg) and the checkpoint in the cache:
 
     tools/screenshot.py -o docs/terminal.svg --columns 88 --picture photo.jpg \\
-        'vitcl classify -m vit_tiny_patch16_224.augreg_in21k_ft_in1k photo.jpg' \\
-        'vitcl classify -m vit_tiny_patch16_224.augreg_in21k_ft_in1k photo.jpg | cut -f 3,5' \\
-        'vitcl info -m vit_tiny_patch16_224.augreg_in21k_ft_in1k'
+        'vitcl classify -m vit_tiny_patch16_224 photo.jpg' \\
+        'vitcl classify -q -m vit_tiny_patch16_224 photo.jpg | cut -f 3,5' \\
+        'vitcl info -m vit_tiny_patch16_224'
 """
 import argparse
 import base64
