@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ROOM = 1 << 16 };
+enum { ROOM = 1 << 16, WAIT_MS = 20 };
 
 struct picture_paths {
     const words *operands;
@@ -313,6 +313,29 @@ static bool listed(picture_paths *s)
     return true;
 }
 
+/* Is this the end of the list, but for empty lines? Who wrote one may wait for
+ * an answer, so it is no end before input ends. */
+static bool blank_to_end(picture_paths *s)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+
+    for (;;) {
+        size_t at = s->from;
+
+        while (at < s->to && (s->input[at] == '\n' || s->input[at] == '\r'))
+            at++;
+        if (at < s->to || s->failure || at - s->from == ROOM)
+            return false;
+        if (s->ended) {
+            s->from = s->to;
+            return true;
+        }
+        if (poll(&input, 1, WAIT_MS) <= 0)
+            return false;
+        refill(s);
+    }
+}
+
 /* Does the next path come from the list? */
 static bool at_list(const picture_paths *s)
 {
@@ -378,7 +401,9 @@ const char *paths_next(picture_paths *s, const char **error)
                 return give(s, dash, error);
             continue;
         }
-        if (!name[0]) { /* who wrote the line waits for an answer */
+        if (!name[0]) {
+            if (blank_to_end(s))
+                continue;
             blame_line(s, "is empty");
             path = give(s, copy(s, "-"), error);
         } else {
