@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """How far f16, bf16 and int8 are from float32, family by family.
 
-    tools/compare_precisions.py VITCL [--only WORD]
+    tools/compare_precisions.py VITCL [--only WORD] [--depth N] [--seeds N]
+    tools/compare_precisions.py VITCL --trained FOLDER PICTURE...
     tools/compare_precisions.py VITCL --peer
 
 A model of each family is made with random weights, at its native width and
-picture size, four blocks deep, and saved as its library saves it. `vitcl
-forward` computes two pictures in each precision; the table has the largest
-difference of a feature and of a logit from the library's float32, in parts of
-the largest number. --peer: DINOv3, all blocks, features and patch tokens, beside
+picture size, four blocks deep (--depth 0: all), and saved as its library saves
+it. `vitcl forward` computes two pictures in each precision; the table has the
+largest difference of a feature and of a logit from the library's float32, in
+parts of the largest number, the worst of all seeds. --trained: the same of a
+folder as timm publishes it, with photographs. --peer: DINOv3, all blocks, features and patch tokens, beside
 PyTorch on the CPU with the same weights in the same precision; both against
 PyTorch's float64.
 
@@ -41,10 +43,10 @@ FAMILIES = {
 }
 
 
-def make(name, folder, depth, pictures, size=None):
+def make(name, folder, depth, pictures, size=None, seed=7):
     import timm
 
-    torch.manual_seed(7)
+    torch.manual_seed(seed)
     arch = name if timm.is_model(name) else next(iter(timm.list_models(name + "*")))
     kept = {"num_classes": 1000}
     if depth and not arch.startswith("resnet"):
@@ -55,24 +57,58 @@ def make(name, folder, depth, pictures, size=None):
     return model, torch.randn(pictures, *(size or model.pretrained_cfg["input_size"]))
 
 
-def table(o):
+def errors(vitcl, folder, model, pixels):
+    """-> {(precision, name): largest difference}, or what vitcl says"""
+    tokens = model.forward_features(pixels)
+    want = {"features": model.forward_head(tokens, pre_logits=True), "logits": model.forward_head(tokens)}
+    got = {}
+    for p in PRECISIONS:
+        said, worst = forward(vitcl, folder, pixels, want, "--precision", p)
+        if said:
+            return said
+        got.update({(p, k): worst[k] for k in want})
+    return got
+
+
+def row(family, name, seeds):
+    """seeds: what errors() gave for each"""
+    said = next((e for e in seeds if isinstance(e, str)), None)
+    cells = [said] if said else [f"{max(e[p, k] for e in seeds):.1e}" for p in PRECISIONS for k in ("features", "logits")]
+    print(f"| {family} | `{name}` | " + " | ".join(cells) + " |", flush=True)
+
+
+def head():
     print("| family | model | " + " | ".join(f"{p}: features | logits" for p in PRECISIONS) + " |")
+
+
+def table(o):
+    head()
     for family, name in FAMILIES.items():
         if o.only not in name + family:
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                model, pixels = make(name, folder, DEPTH, 2)
-            except Exception as e:
-                print(f"| {family} | {name} | {type(e).__name__}: {str(e).splitlines()[0][:90]} |", flush=True)
-                continue
-            tokens = model.forward_features(pixels)
-            want = {"features": model.forward_head(tokens, pre_logits=True), "logits": model.forward_head(tokens)}
-            cells = []
-            for p in PRECISIONS:
-                said, worst = forward(o.vitcl, folder, pixels, want, "--precision", p)
-                cells += [said] if said else [f"{worst[k]:.1e}" for k in ("features", "logits")]
-        print(f"| {family} | `{name}` | " + " | ".join(cells) + " |", flush=True)
+        seeds = []
+        for seed in range(7, 7 + o.seeds):
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    model, pixels = make(name, folder, o.depth, 2, seed=seed)
+                except Exception as e:
+                    seeds.append(f"{type(e).__name__}: {str(e).splitlines()[0][:90]}")
+                    break
+                seeds.append(errors(o.vitcl, folder, model, pixels))
+        row(family, name, seeds)
+
+
+def trained(o):
+    import timm
+    from PIL import Image
+    from timm.data import create_transform, resolve_data_config
+
+    folder, files = o.trained[0], o.trained[1:]
+    model = timm.create_model("local-dir:" + folder, pretrained=True).eval()
+    prepare = create_transform(**resolve_data_config({}, model=model))
+    pixels = torch.stack([prepare(Image.open(f).convert("RGB")) for f in files])
+    head()
+    row(f"{len(files)} photographs", os.path.basename(os.path.normpath(folder)), [errors(o.vitcl, folder, model, pixels)])
 
 
 def difference(got, want):
@@ -104,9 +140,12 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("vitcl")
     p.add_argument("--only", default="")
+    p.add_argument("--depth", type=int, default=DEPTH)
+    p.add_argument("--seeds", type=int, default=1)
+    p.add_argument("--trained", nargs="+", metavar="FOLDER PICTURE")
     p.add_argument("--peer", action="store_true")
     o = p.parse_args()
-    (peer if o.peer else table)(o)
+    (peer if o.peer else trained if o.trained else table)(o)
 
 
 if __name__ == "__main__":
