@@ -9,8 +9,11 @@
  *           as one, and read both operands from local memory, whose exchanged
  *           chunks are the instruction's own layout "64-byte swizzle". WN such
  *           groups side by side, FN 16; each of FM instructions has 64 rows, 16
- *           of each sub-group.
- * Local     192 TN bytes, and for A 192 TM if it is copied, or else 128 TM.
+ *           of each sub-group. Its variants are host/units/matrix.c's: COUNTED
+ *           stages; with HIDDEN sums a strip is multiplied while the next one
+ *           is awaited, and STAGES are 3 or 4.
+ * Local     192 TN bytes, and for A 192 TM if it is copied, or else 128 TM;
+ *           HIDDEN: 64 (TM + TN) STAGES.
  * Bound     By local memory, at 128 bytes a cycle, no measure of speed. A strip
  *           of 32 halves of a tile of 128 by 128 takes 384 cycles, and its
  *           products 512 on sm_80, 1024 on sm_89, 256 on sm_90: 0.67 of the
@@ -24,9 +27,34 @@
 #else
 #define COPIED 0
 #endif
+#ifndef STAGES
 #define STAGES 3
+#endif
+#ifdef HIDDEN /* a stage is read until the strip after its own is multiplied */
+#define A_STAGES STAGES
+#define AHEAD (STAGES - 2)
+#else
 #define A_STAGES (COPIED ? STAGES : 2)
 #define AHEAD (STAGES - 1)
+#endif
+#if AHEAD == 1
+#define WAIT_FOR_STRIP() WAIT(0)
+#else
+#define WAIT_FOR_STRIP() WAIT(1)
+#endif
+
+/* The stages of strip `now` and of the one to send. */
+#ifdef COUNTED
+#define AFTER(stage) ((stage) + 1 == STAGES ? 0 : (stage) + 1)
+#define HERE here
+#define THERE there
+#else
+#define AFTER(stage) ((now + 1) % STAGES)
+#define HERE (now % STAGES)
+#define THERE ((now + AHEAD) % STAGES)
+#endif
+#define A_HERE (A_STAGES == STAGES ? HERE : now % A_STAGES)
+#define A_AFTER (A_STAGES == STAGES ? AFTER(HERE) : (now + 1) % A_STAGES)
 
 #ifdef WGMMA
 #define ALIGNED __attribute__((aligned(1024)))
@@ -50,13 +78,13 @@
               2 * clamp(K - (strip)*TERMS - A_PART(i) * 8, 0, 8))
 #endif
 /* A strip's copies, or none behind the last one: their count is the same. */
-#define SEND(strip)                                                            \
+#define SEND(strip, stage)                                                     \
     do {                                                                       \
         if ((strip) < end) {                                                   \
             EACH(i, COPIED * NA)                                               \
-                COPY_A(&ta[(strip) % A_STAGES][A_TO(i)], i, strip);            \
+                COPY_A(&ta[stage][A_TO(i)], i, strip);                         \
             EACH(i, NB)                                                        \
-                COPY16(&tb[(strip) % STAGES][B_TO(i)], b + B_AT(i, strip));    \
+                COPY16(&tb[stage][B_TO(i)], b + B_AT(i, strip));               \
         }                                                                      \
         COMMIT();                                                              \
     } while (0)
@@ -80,32 +108,47 @@ gemm_mma_copies(PRODUCT)
 #endif
 
     BEGIN_SUMS(s, earlier);
+#ifdef HIDDEN
+    DECLARE_SUMS();
+#endif
+#ifdef COUNTED
+    int here = from % STAGES, there = (from + AHEAD) % STAGES;
+#endif
     EACH(p, AHEAD)
-        SEND(from + p);
+        SEND(from + p, (from + p) % STAGES);
 #if !COPIED
     BRING_A(ra, from, 0, NA);
     PUT_A(ta[from % A_STAGES], ra, 0, NA);
 #endif
     for (int now = from; now < end; now++) {
         END_PART(now, s, earlier);
-        WAIT(1);
+        WAIT_FOR_STRIP();
         SHOW_COPIES();
         barrier(CLK_LOCAL_MEM_FENCE);
-        SEND(now + AHEAD);
+        SEND(now + AHEAD, THERE);
 #if !COPIED
         if (now + 1 < end)
             BRING_A(ra, now + 1, 0, NA);
 #endif
-#ifdef WGMMA
-        WGMMA_STRIP(s, ta[now % A_STAGES] + wm * 4, tb[now % STAGES] + wn * 4);
+#ifdef HIDDEN
+        WGMMA_LATER(s, ta[A_HERE] + wm * 4, tb[HERE] + wn * 4, now > from);
+#elif defined(WGMMA)
+        WGMMA_STRIP(s, ta[A_HERE] + wm * 4, tb[HERE] + wn * 4);
 #else
-        MULTIPLY(s, ta[now % A_STAGES], tb[now % STAGES]);
+        MULTIPLY(s, ta[A_HERE], tb[HERE]);
 #endif
 #if !COPIED
         if (now + 1 < end)
-            PUT_A(ta[(now + 1) % A_STAGES], ra, 0, NA);
+            PUT_A(ta[A_AFTER], ra, 0, NA);
+#endif
+#ifdef COUNTED
+        here = AFTER(here);
+        there = AFTER(there);
 #endif
     }
+#ifdef HIDDEN
+    TAKE_SUMS(s);
+#endif
     STORE_TILE(s, earlier);
 }
 #endif

@@ -22,6 +22,7 @@
 #include "ocl/precision.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The weights are padded to whole tiles. */
 enum { COLUMNS = 128, STRIP = 64 /* bytes of k */ };
@@ -146,6 +147,7 @@ static cut divide(const vt_dev *dev, const vt_told *t)
 {
     const vt_gemm_desc *d = &t->d;
     const vt_mma_kind *k = &vt_mma_kinds[t->unit.kind];
+    const vt_wgmma *w = vt_wgmma_used();
     cut c = {.kind = k, .parts = 1};
     const vt_mma_shape least = t->unit.emulated ? k->tiny : k->small;
     const long units = processors(dev, t);
@@ -158,7 +160,7 @@ static cut divide(const vt_dev *dev, const vt_told *t)
     }
     /* two work-groups of small tiles for a processor */
     c.terms = vt_part_terms(t, one < units ? 2 * units / one : 1, VT_PARTS);
-    c.shape = t->unit.groups                                      ? k->groups
+    c.shape = t->unit.groups                                      ? w->shape
               : c.terms < d->K && d->type != VT_I8 && k->parts.wm ? k->parts
                                                                   : k->large;
     if ((t->unit.emulated && !t->unit.groups) ||
@@ -166,7 +168,7 @@ static cut divide(const vt_dev *dev, const vt_told *t)
         c.shape = least;
     if (tiles(k, least, rows, d->N) < units)
         c.parts = vt_divide_up(d->K, c.terms);
-    c.groups = t->unit.groups && c.shape.fn == k->groups.fn;
+    c.groups = t->unit.groups && c.shape.fn == w->shape.fn;
     if (c.groups && c.parts == 1)
         c.terms = d->K;
     return c;
@@ -348,7 +350,7 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
     const operands o = operands_of(g);
     const int v[] = {rows, d->N, o.K, o.lda, d->ldc, columns(d)};
     const char *const way = vt_mma_way(g->t.unit.kind);
-    char parts[32] = "", common[160], defines[352];
+    char parts[32] = "", common[160], defines[384];
     vitcl_status st;
 
     vt_gemm_end_defines(common, d);
@@ -359,7 +361,7 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
     snprintf(defines, sizeof defines,
              "-DKIND=%d%s%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s%s",
              g->t.unit.kind, vt_mma_flags(g->t.unit),
-             c->groups ? " -DWGMMA" : "", s.wm, s.wn, s.fm, s.fn,
+             c->groups ? vt_wgmma_used()->defines : "", s.wm, s.wn, s.fm, s.fn,
              vt_dtype_name(o.stored), o.stored == d->type ? " -DSAME_A" : "",
              wide_rows(g, &o) ? " -DWIDE_A" : "",
              wide_result(g, c) ? " -DWIDE_C" : "", parts, common);
@@ -385,7 +387,8 @@ static vitcl_status bind(vt_gemm *g)
     const vt_gemm_desc *d = &g->t.d;
     const cut c = divide(g->dev, &g->t);
     const int parts = vt_divide_up(d->K, c.terms);
-    char text[32] = "";
+    const char *const variant = vt_wgmma_used()->name;
+    char text[32] = "", name[16] = "wgmma";
     unsigned n = 0;
     vitcl_status st = VITCL_OK;
 
@@ -401,8 +404,10 @@ static vitcl_status bind(vt_gemm *g)
     if (parts > 1)
         snprintf(text, sizeof text, ", %d parts%s", parts,
                  c.parts > 1 ? " at once" : "");
+    if (strcmp(variant, "V0") != 0)
+        snprintf(name, sizeof name, "wgmma-%s", variant);
     snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s%s",
-             c.groups ? "wgmma" : c.kind->name, high(c.kind, c.shape),
+             c.groups ? name : c.kind->name, high(c.kind, c.shape),
              wide(c.kind, c.shape), vt_dtype_name(d->type),
              g->t.unit.emulated ? ", emulated" : "", text);
 done:
@@ -421,7 +426,8 @@ static int deep(int kind, vt_dtype type)
     return whole && kind == VT_MMA_MFMA90A ? 2 : 4;
 }
 
-/* FM * FN instructions in flight; a strip of wgmma has two of 64 rows. */
+/* FM * FN instructions in flight; a strip of wgmma has two of 64 rows and 128
+ * columns. */
 static vitcl_status peak(vt_kernel **out, double *flops, vt_dev *dev,
                          const vt_told *t)
 {
@@ -436,12 +442,11 @@ static vitcl_status peak(vt_kernel **out, double *flops, vt_dev *dev,
     *flops = 2.0 * (FM * FN) * k->rows * k->columns * words / k->lanes *
              deep(t->unit.kind, t->d.type);
     if (t->unit.groups)
-        *flops = 2.0 * 64 * wide(k, k->groups) * 16 * words / 128;
+        *flops = 2.0 * 64 * 128 * 16 * words / 128;
     snprintf(defines, sizeof defines, "-DKIND=%d%s%s -DTYPE=%d -DFM=%d -DFN=%d",
              t->unit.kind, vt_mma_flags(t->unit),
              t->unit.groups ? " -DWGMMA" : "", vt_type_number(t->d.type),
-             t->unit.groups ? k->groups.fm : FM,
-             t->unit.groups ? k->groups.fn : FN);
+             t->unit.groups ? 1 : FM, t->unit.groups ? 16 : FN);
     return vt_kernel_new(out, dev, "peak_mma", "peak_mma", defines);
 }
 

@@ -26,7 +26,8 @@
 
 void vt_choice_variables(char *out, size_t size)
 {
-    static const char *const names[] = {"VITCL_DOT", "VITCL_MMA"};
+    static const char *const names[] = {"VITCL_DOT", "VITCL_MMA",
+                                        "VITCL_WGMMA"};
 
     for (size_t i = 0; i < VT_COUNT(names); i++) {
         const char *value = vt_getenv(names[i]);

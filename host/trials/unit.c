@@ -162,7 +162,7 @@ vitcl_status vt_trial_groups(const char **verdict, vt_dev *dev, vt_mma_choice c,
     bool yes = true;
     vitcl_status st;
 
-    if (!vt_mma_kinds[c.kind].groups.wm)
+    if (!vt_mma_kinds[c.kind].groups)
         return vt_fail(VITCL_EINVAL, "this unit has no groups of sub-groups");
     if (!c.emulated)
         vt_mma_use(dev, type, c.kind, true);

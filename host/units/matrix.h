@@ -37,7 +37,7 @@ typedef struct vt_mma_kind {
     int rows, columns, lanes;        /* of an instruction */
     vt_mma_shape large, small, tiny; /* 128 or 64 rows; tiny for EMULATE */
     vt_mma_shape parts;              /* for all parts of K in turn; 0: large */
-    vt_mma_shape groups;             /* for wgmma; 0: there is none */
+    bool groups;                     /* has it wgmma? */
     int heads;                       /* the widest ones of attention */
     int twice;     /* the widest ones of which a sub-group has two fragments of
                     * queries; 0: it has one */
@@ -51,7 +51,15 @@ typedef struct vt_mma_choice {
     bool groups;   /* large tiles by NVIDIA's wgmma, of four sub-groups */
 } vt_mma_choice;
 
-/* VITCL_EINVAL unless VITCL_MMA is one of its words. */
+/* A way of using wgmma: FM is 1 and FN 16. */
+typedef struct vt_wgmma {
+    const char *name, *defines; /* of gemm_mma_copies.cl */
+    vt_mma_shape shape;
+} vt_wgmma;
+/* The one that VITCL_WGMMA names; without it V0. */
+const vt_wgmma *vt_wgmma_used(void);
+
+/* VITCL_EINVAL unless VITCL_MMA and VITCL_WGMMA are one of their words. */
 vitcl_status vt_mma_setting(void);
 /* What multiplies in this type, f16, bf16 or int8. If it is unknown, vitcl-try
  * is started and its answer is kept. */

@@ -53,17 +53,22 @@ chosen() { # NUMBER OF: is this one of the row's turn?
 }
 n=0
 for each in sm_80:f16 sm_80:int8_parts sm_80:dw sm_80:attention_f16_72 \
-    sm_80:attention_dkv sm_75:int8 sm_75:attention_f16 sm_90:f16_groups; do
-    ! chosen $n 4 || right "${each%:*}" "${each#*:}"
+    sm_80:attention_dkv sm_75:int8 sm_75:attention_f16 sm_90:f16_groups \
+    sm_90:bf16_groups_V1 sm_90:int8_groups_V2 sm_90:f16_groups_V4; do
+    ! chosen $n 5 || right "${each%:*}" "${each#*:}"
     n=$((n + 1))
 done
-! chosen 0 5 ||
+! chosen 0 7 ||
     finds common_units_by_nvidia.cl 's/"r"((a)\[1\]), "r"((a)\[2\])/"r"((a)[2]), "r"((a)[1])/' bf16 WRONG
-! chosen 1 5 || finds gemm_mma_copies.cl 's/WAIT(1);/WAIT(2);/' int8 'copy is on its way'
-! chosen 3 5 || finds common_units_by_nvidia.cl 's/32ul << 32/16ul << 32/' int8_groups WRONG sm_90
-! chosen 2 5 || finds attention_mma.cl '/WAIT(0);/{n;d;}' attention_f16 'without a barrier'
-! chosen 4 5 ||
+! chosen 1 7 || finds gemm_mma_copies.cl 's/STRIP() WAIT(1)/STRIP() WAIT(2)/' int8 'copy is on its way'
+! chosen 3 7 || finds common_units_by_nvidia.cl 's/32ul << 32/16ul << 32/' int8_groups WRONG sm_90
+! chosen 2 7 || finds attention_mma.cl '/WAIT(0);/{n;d;}' attention_f16 'without a barrier'
+! chosen 4 7 ||
     finds common_units_by_nvidia.cl 's/wait_group.sync.aligned 0/wait_group.sync.aligned 1/' bf16_groups 'wgmma may still read' sm_90
+! chosen 5 7 ||
+    finds gemm_mma_copies.cl 's/^#define A_STAGES STAGES/#define A_STAGES 2/' bf16_groups_V2 'without a barrier' sm_90
+! chosen 6 7 ||
+    finds gemm_mma_copies.cl 's/AHEAD (STAGES - 2)/AHEAD (STAGES - 1)/' f16_groups_V4 'wgmma may still read' sm_90
 [ "${VITCL_TEST_MMA:-}" = all ] || exit 0
 
 for each in gfx1100:f16 gfx1100:attention_f16_72 gfx1100:dot2_parts gfx942:int8 gfx942:dx; do

@@ -226,37 +226,47 @@ static int differing(const float *c, const vt_gemm_desc *d, const operands *o)
     return wrong;
 }
 
-/* In rows that may be read and stored 16 bytes at a time, and in others. */
+/* In rows that may be read and stored 16 bytes at a time, or in others. */
+static void try_groups(vt_dtype type, int odd, const char *name)
+{
+    const bool tiny = vt_test_tiny();
+    vt_gemm_desc d = all;
+    operands o;
+
+    d.batch = 1, d.M = tiny ? 2 : 150;
+    d.N = (tiny ? 8 : 136) + odd, d.K = (tiny ? 40 : 136) + odd;
+    d.lda = d.ldb = d.K, d.ldc = d.N, d.type = type;
+    o = (operands){.a = numbers(d.M, d.K, d.lda),
+                   .b = numbers(d.N, d.K, d.K),
+                   .bias = numbers(1, d.N, d.N),
+                   .scale = numbers(1, d.N, d.N),
+                   .residual = numbers(d.M, d.N, d.ldc),
+                   .c = calloc((size_t)(d.M * d.ldc) + GUARD, sizeof(float))};
+    vt_test_emulate("wgmma");
+    multiply(&d, &o, 0, name);
+    cr_expect_eq(differing(o.c, &d, &o), 0, "%s %s, odd %d: %d are wrong", name,
+                 vt_dtype_name(d.type), odd, differing(o.c, &d, &o));
+    unsetenv("VITCL_MMA");
+    free_operands(&o);
+}
+
 Test(gemm_mma, wgmma)
 {
+    static const char *const variants[][2] = {{"V1", "wgmma-V1 64x128"},
+                                              {"V2", "wgmma-V2 64x128"},
+                                              {"V4", "wgmma-V4 128x128"}};
     const char *verdict = "";
     const bool tiny = vt_test_tiny();
 
     vt_product_state_of(vt_test_device())->units = 1; /* one tile is enough */
     for (int odd = 0; odd < (tiny ? 1 : 2); odd++)
-        for (int type = VT_F16; type <= (odd || tiny ? VT_F16 : VT_I8);
-             type++) {
-            vt_gemm_desc d = all;
-            operands o = {.a = NULL};
-            size_t n;
-
-            d.batch = 1, d.M = tiny ? 2 : 150;
-            d.N = (tiny ? 8 : 136) + odd, d.K = (tiny ? 40 : 136) + odd;
-            d.lda = d.ldb = d.K, d.ldc = d.N, d.type = (vt_dtype)type;
-            n = (size_t)(d.M * d.ldc) + GUARD;
-            o = (operands){.a = numbers(d.M, d.K, d.lda),
-                           .b = numbers(d.N, d.K, d.K),
-                           .bias = numbers(1, d.N, d.N),
-                           .scale = numbers(1, d.N, d.N),
-                           .residual = numbers(d.M, d.N, d.ldc),
-                           .c = malloc(n * sizeof(float))};
-            vt_test_emulate("wgmma");
-            multiply(&d, &o, 0, "wgmma");
-            cr_expect_eq(differing(o.c, &d, &o), 0, "%s, odd %d: %d are wrong",
-                         vt_dtype_name(d.type), odd, differing(o.c, &d, &o));
-            unsetenv("VITCL_MMA");
-            free_operands(&o);
-        }
+        for (int type = VT_F16; type <= (odd || tiny ? VT_F16 : VT_I8); type++)
+            try_groups((vt_dtype)type, odd, "wgmma 64x128");
+    for (int i = 0; i < (tiny ? 0 : 3); i++) {
+        setenv("VITCL_WGMMA", variants[i][0], 1);
+        try_groups(i ? VT_BF16 : VT_F16, i == 1, variants[i][1]);
+        unsetenv("VITCL_WGMMA");
+    }
     vt_product_state_of(vt_test_device())->units = 0;
     /* its tile needs 36 KiB; a product with less takes small tiles */
     if (tiny || vt_dev_info(vt_test_device())->local_bytes < 36 << 10)

@@ -111,10 +111,11 @@ def parts(d, size):
 
 def unit(d, form, kind):
     """The options of the tile, and its rows, columns and work-items. Forms: "" large, "parts" small, "turn" the tile of
-    parts in turn, "groups" by wgmma."""
-    if form == "groups":
-        options = ["-DKIND=1", "-DWGMMA", "-DWM=4", "-DWN=1", "-DFM=1", "-DFN=16"]
-        return options + ["-DEMULATE"] * d.emulated, 64, 128, 128
+    parts in turn, "groups" by wgmma, "groups_V2" by one of its variants."""
+    if form.startswith("groups"):
+        way = d.gpus.WGMMAS[form[7:] or "V0"]
+        options, rows = ["-DKIND=1", "-DWGMMA", *way.split(), "-DWN=1", "-DFM=1", "-DFN=16"], 128 if "-DWM=8" in way else 64
+        return options + ["-DEMULATE"] * d.emulated, rows, 128, 2 * rows
     if kind == DOT2:
         defines, small, turn = "-DKIND=%d -DWM=1 -DWN=1 -DFM=2 -DFN=2" % kind, "-DFM=1 -DFN=1", "-DFN=1"
     else:
@@ -167,7 +168,7 @@ def units(word, form="", halves=False, kind=None):
             a, b, bias = a[:m].copy(), b[:n].copy(), bias[:n].copy()
         if d.kind == 2 and word == "bf16" or kind == DOT2 and d.kind <= 2:
             return None
-        if form == "groups" and not d.emulated and d.arch != "sm_90":
+        if form.startswith("groups") and not d.emulated and d.arch != "sm_90":
             return None
         terms = 64 if word == "int8" else 32
         columns, strips, part = up(n, 128), up(k, terms) // terms, 8 if size == "large" else 4
@@ -450,9 +451,12 @@ CASES = {
     "attention_dkv": attention_gradient(True, 64), "attention_dq_bias": attention_gradient(False, 72, "-DBIAS=1", True),
     "attention_dkv_bias": attention_gradient(True, 72, "-DBIAS=1", True),
     "attention_dq_96": attention_gradient(False, 96), "attention_dkv_96": attention_gradient(True, 96)}
+for way in ("V1", "V2", "V4"):  # VITCL_WGMMA
+    CASES.update({"f16_groups_" + way: units("f16", "groups_" + way, True), "bf16_groups_" + way: units("bf16", "groups_" + way),
+                  "int8_groups_" + way: units("int8", "groups_" + way)})
 # Those that read their rows in another way where they are even.
 EVEN = ("tile", "parts", "f16", "f16_parts", "f16_turn", "f16_stored", "f16_groups", "bf16", "bf16_groups", "int8_stored",
-        "int8_groups_stored", "dx")
+        "int8_groups_stored", "dx", *(x for x in CASES if "_groups_V" in x and x[0] != "i"))
 
 
 def more_cases(gpus):
