@@ -1,7 +1,12 @@
 /* json_types.c - the types of an object's members. */
 #include "base/json_types.h"
 
+#include "base/json_print.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "base/words.h"
+
+#include <stdlib.h>
 
 static bool is(const vt_json *v, int types)
 {
@@ -52,4 +57,31 @@ vitcl_status vt_json_types(const vt_json *object, const vt_json_row *rows,
                            rows[i].key, wanted(rows[i].types));
     }
     return VITCL_OK;
+}
+
+vitcl_status vt_json_only(const vt_json *v, const char *only, const char *whose,
+                          const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    vt_text text;
+    char *value = NULL;
+
+    if (!only || vt_json_is_null(v) ||
+        ((vt_json_is_object(v) || vt_json_is_array(v)) &&
+         vt_json_count(v) == 0))
+        return VITCL_OK;
+    VT_TRY(vt_text_open(&text));
+    vt_json_print(text.f, v);
+    VT_TRY(vt_text_take(&value, &text));
+    if (!only[0])
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: %s %s is not supported, here %.60s", name, whose,
+                     vt_json_key(v), value);
+    else if (!vt_one_of(only, value))
+        st = vt_fail(VITCL_EUNSUPPORTED,
+                     "%s: %s %s is %.60s; only %s is supported", name, whose,
+                     vt_json_key(v), value, only);
+done:
+    free(value);
+    return st;
 }

@@ -28,5 +28,10 @@ typedef struct vt_json_row {
  * config's". */
 vitcl_status vt_json_types(const vt_json *object, const vt_json_row *rows,
                            size_t count, const char *whose, const char *name);
+/* Fails with VITCL_EUNSUPPORTED if the member has a value that is not one of
+ * `only`: JSON texts, separated by "|"; "": none at all; NULL: any. null and
+ * what is empty are right. */
+vitcl_status vt_json_only(const vt_json *v, const char *only, const char *whose,
+                          const char *name);
 
 #endif

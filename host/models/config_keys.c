@@ -11,10 +11,9 @@
 #include "models/config.h"
 #include "models/config_rows.h"
 
-#include "base/json_print.h"
+#include "base/json_types.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "image/image.h"
 
 #include <stdio.h>
@@ -35,36 +34,10 @@ static const key *find(const key *rows, const char *name)
     return NULL;
 }
 
-static bool is_none(const vt_json *v)
-{
-    return vt_json_is_null(v) ||
-           ((vt_json_is_object(v) || vt_json_is_array(v)) &&
-            vt_json_count(v) == 0);
-}
-
 static vitcl_status check_value(const key *row, const vt_json *v,
                                 const char *path)
 {
-    vitcl_status st = VITCL_OK;
-    vt_text text;
-    char *value = NULL;
-
-    if (!row->only || is_none(v))
-        return VITCL_OK;
-    VT_TRY(vt_text_open(&text));
-    vt_json_print(text.f, v);
-    VT_TRY(vt_text_take(&value, &text));
-    if (!row->only[0])
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: the config's %s is not supported, here %.60s", path,
-                     row->name, value);
-    else if (!vt_one_of(row->only, value))
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: the config's %s is %.60s; only %s is supported", path,
-                     row->name, value, row->only);
-done:
-    free(value);
-    return st;
+    return vt_json_only(v, row->only, "the config's", path);
 }
 
 /* Was the file written by a version that was not tried? */
@@ -122,7 +95,8 @@ static vitcl_status check_timm(const vt_json *args, const key *rows,
                            "%s: model_args has %s, which is not an argument of "
                            "timm's class",
                            path, vt_json_key(v)));
-        VT_TRY(check_value(row, v, path));
+        else
+            VT_TRY(check_value(row, v, path));
     }
 done:
     return st;
