@@ -2,17 +2,18 @@
  * cmd_selftest.c - checks that this device computes correctly, to find driver
  * bugs on the user's machine.
  *
- * A small model runs with every provider of the device, in batches of different
- * sizes, and in every precision on every path that a command takes: weights
- * kept or read once, pictures given or sent. All must agree, and a picture's
- * bits must not depend on its batch. A
- * provider that this build or device lacks is named and left out. The
- * information for a bug report comes first, the result last. --report writes
- * all of it to a file, and the speed of a larger model.
+ * A small model runs with every provider of the device, and in every precision
+ * on every path that a command takes: one picture or several, weights kept or
+ * read once, pictures given or sent. All must give the known answer and agree
+ * with each other, and a picture's bits must not depend on the path. A provider
+ * that this build or device lacks is named and left out. The information for a
+ * bug report comes first, the result last. --report writes all of it to a file,
+ * and the speed of a larger model.
  */
 #include "base/file.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "cli/setup/known.h"
 #include "cli/setup/setup.h"
 #include "cli/setup/speeds.h"
 
@@ -40,7 +41,7 @@ static const opt options[] = {
     OPT_DONE};
 
 /* 17 tokens: not a multiple of any kernel's block. */
-enum { SIDE = 64, PICTURES = 3, CLASSES = 4096 };
+enum { SIDE = 64, PICTURE = SIDE * SIDE * 3, PICTURES = 3, CLASSES = 4096 };
 
 /* ---- what is printed, and written to the report ---- */
 
@@ -202,7 +203,8 @@ static vitcl_status run_batch(vitcl_session *s, const path *p,
     return st == VITCL_OK ? vitcl_session_run_sent(s) : st;
 }
 
-/* Logits of all pictures into out. */
+/* Logits of all pictures into out. Others are computed first: if a launch is
+ * lost, their numbers are left. */
 static int logits_of(float *out, vitcl_model *model, const path *p,
                      const uint8_t *rgb, uint32_t *classes)
 {
@@ -217,16 +219,18 @@ static int logits_of(float *out, vitcl_model *model, const path *p,
                                      .any_batch = 1};
     vitcl_session *s = NULL;
     const vitcl_status st = vitcl_session_new(&s, model, &o);
-    int code = EXIT_OK;
+    int code;
 
     if (st != VITCL_OK)
         return st == VITCL_EINVAL || st == VITCL_EUNSUPPORTED ? ABSENT
                                                               : failed();
     *classes = vitcl_session_classes(s);
+    code =
+        run_batch(s, p, rgb + PICTURE, batch) == VITCL_OK ? EXIT_OK : failed();
     for (uint32_t i = 0; i < PICTURES && code == EXIT_OK; i += batch) {
         uint32_t n = PICTURES - i < batch ? PICTURES - i : batch;
 
-        if (run_batch(s, p, rgb + (size_t)i * SIDE * SIDE * 3, n) != VITCL_OK ||
+        if (run_batch(s, p, rgb + (size_t)i * PICTURE, n) != VITCL_OK ||
             vitcl_session_read(out + (size_t)i * *classes, (size_t)n * *classes,
                                s, "logits", n) != VITCL_OK)
             code = failed();
@@ -237,120 +241,132 @@ static int logits_of(float *out, vitcl_model *model, const path *p,
     return code;
 }
 
-/* Every precision on every path, compared with `want`, which is f32. */
-static int every_path(vitcl_model *model, const uint8_t *rgb, const float *want,
-                      float *got, size_t n)
+/* The error of logits, also beside those in f32 that are right, if any were. */
+static double error_of(const float *got, const float *right, uint32_t classes)
 {
-    static const struct {
-        const char *name;
-        vitcl_precision precision;
-        double bound; /* says that a kernel is wrong, not how exact it is */
-    } rows[] = {{"f32", VITCL_F32, 1e-4},
-                {"f16", VITCL_F16, 1e-2},
-                {"bf16", VITCL_BF16, 6e-2},
-                {"int8", VITCL_INT8, 2e-1}};
-    enum { PATHS = 8 };
-    uint32_t classes;
-    int code = EXIT_OK;
+    const double off = known_error(&known_small, got, classes);
+    const size_t n = (size_t)PICTURES * classes;
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        double most = 0;
-        char what[64];
-        int bad = EXIT_OK;
-
-        for (int way = 0; way < PATHS && bad == EXIT_OK; way++) {
-            const path p = {.batch = way & 4 ? PICTURES : 1,
-                            .precision = rows[i].precision,
-                            .once = (way & 2) != 0,
-                            .sent = (way & 1) != 0};
-            double off;
-
-            bad = logits_of(got, model, &p, rgb, &classes);
-            off = bad == EXIT_OK ? largest_error(got, want, n) : INFINITY;
-            most = fmax(most, off);
-            snprintf(what, sizeof what, "%s, batch of %u, weights %s%s",
-                     rows[i].name, p.batch, p.once ? "read once" : "kept",
-                     p.sent ? ", sent" : "");
-            if (bad == EXIT_FAILED) /* which has been said */
-                code = bad;
-            else if (bad == EXIT_OK && off > rows[i].bound)
-                code = check(false, what, off);
-        }
-        if (bad == EXIT_STOPPED)
-            return bad;
-        snprintf(what, sizeof what, "%s on all paths", rows[i].name);
-        if (bad == ABSENT) {
-            say("%-44s not available here: ", rows[i].name);
-            say_text(vitcl_last_error());
-            say("\n");
-        } else if (most <= rows[i].bound)
-            (void)check(true, what, most);
-    }
-    return code;
+    return right ? fmax(off, largest_error(got, right, n)) : off;
 }
 
-static int compare(vitcl_model *model, const uint8_t *rgb, float *want,
-                   float *got)
+static void say_absent(const char *what)
 {
-    static const char *const gemms[] = {"native", "clblast"};
+    say("%-44s not available here: ", what);
+    say_text(vitcl_last_error());
+    say("\n");
+}
+
+/* One precision on every path. Into `bits` go the logits of the first that is
+ * right, which the others must give, too. */
+static int every_path(vitcl_model *model, const uint8_t *rgb,
+                      const known_precision *k, const float *right, float *got,
+                      float *bits)
+{
+    enum { PATHS = 8 };
     uint32_t classes = 0;
-    size_t n;
-    path p = {.gemm = "plain", .batch = PICTURES};
-    int code = logits_of(want, model, &p, rgb, &classes), bad;
+    double most = 0;
+    bool have = false; /* the bits of the first that was right */
+    char what[64];
+    int code = EXIT_OK;
 
-    if (code != EXIT_OK)
-        return code == ABSENT ? failed() : code;
-    n = (size_t)PICTURES * classes;
-    p.batch = 1;
-    bad = logits_of(got, model, &p, rgb, &classes);
-    if (bad == EXIT_STOPPED)
-        return bad;
-    if (bad == EXIT_OK)
-        bad = check(memcmp(want, got, n * sizeof *want) == 0,
-                    "same bits alone and among others",
-                    largest_error(got, want, n));
-    code = bad;
-    for (int i = 0; i < 2; i++) {
+    for (int way = 0; way < PATHS; way++) {
+        const path p = {.batch = way & 4 ? PICTURES : 1,
+                        .precision = k->precision,
+                        .once = (way & 2) != 0,
+                        .sent = (way & 1) != 0};
+        float *out = have ? got : bits;
+        const int bad = logits_of(out, model, &p, rgb, &classes);
+        double off;
+
+        if (bad == ABSENT)
+            say_absent(k->name);
+        if (bad != EXIT_OK)
+            return bad == ABSENT ? EXIT_OK : bad;
+        off = error_of(out, right, classes);
+        most = fmax(most, off);
+        snprintf(what, sizeof what, "%s, batch of %u, weights %s%s", k->name,
+                 p.batch, p.once ? "read once" : "kept",
+                 p.sent ? ", sent" : "");
+        if (!(off <= k->bound))
+            code = check(false, what, off);
+        else if (!have)
+            have = true;
+        else if (memcmp(got, bits, (size_t)PICTURES * classes * sizeof *got)) {
+            say("%-44s FAILED: other bits\n", what);
+            code = EXIT_FAILED;
+        }
+    }
+    snprintf(what, sizeof what, "%s on all paths", k->name);
+    return code == EXIT_OK ? check(true, what, most) : code;
+}
+
+/* The logits of all providers into `right`, `got` and `bits`. */
+static int compare(vitcl_model *model, const uint8_t *rgb, float *right,
+                   float *got, float *bits)
+{
+    static const char *const gemms[] = {"plain", "native", "clblast"};
+    bool known = false; /* `right` is filled */
+    uint32_t classes = 0;
+    int code = EXIT_OK, bad;
+
+    for (size_t i = 0; i < sizeof gemms / sizeof *gemms; i++) {
         char what[64];
+        double off = 0;
 
-        snprintf(what, sizeof what, "%s agrees with plain", gemms[i]);
-        p = (path){.gemm = gemms[i], .batch = PICTURES};
-        bad = logits_of(got, model, &p, rgb, &classes);
+        bad = EXIT_OK;
+        for (uint32_t batch = 1; batch <= PICTURES && bad == EXIT_OK;
+             batch += PICTURES - 1) {
+            const path p = {.gemm = gemms[i], .batch = batch};
+            float *out = known ? got : right;
+
+            bad = logits_of(out, model, &p, rgb, &classes);
+            if (bad == EXIT_OK)
+                off = fmax(off, error_of(out, known ? right : NULL, classes));
+        }
         if (bad == EXIT_STOPPED)
             return bad;
         if (bad == ABSENT) {
-            say("%-44s not available here: ", gemms[i]);
-            say_text(vitcl_last_error());
-            say("\n");
+            say_absent(gemms[i]);
             continue;
         }
-        if (bad == EXIT_OK)
-            bad = check(largest_error(got, want, n) < 1e-4, what,
-                        largest_error(got, want, n));
+        if (bad == EXIT_OK) {
+            snprintf(what, sizeof what, "%s gives the known answer", gemms[i]);
+            bad = check(off <= known_precisions[0].bound, what, off);
+            known = known || bad == EXIT_OK;
+        }
         code = bad == EXIT_OK ? code : bad;
     }
-    bad = every_path(model, rgb, want, got, n);
-    return code == EXIT_OK || bad == EXIT_STOPPED ? bad : code;
+    for (size_t i = 0; i < KNOWN_PRECISIONS; i++) {
+        bad = every_path(model, rgb, &known_precisions[i], known ? right : NULL,
+                         got, bits);
+        if (bad == EXIT_STOPPED)
+            return bad;
+        code = bad == EXIT_OK ? code : bad;
+    }
+    return code;
 }
 
 /* Runs a model with every provider of the device; prints the result. */
 static int test(const selftest *o, vitcl_device *device)
 {
-    const size_t bytes = (size_t)PICTURES * SIDE * SIDE * 3;
+    const size_t bytes = (size_t)(PICTURES + 1) * PICTURE;
     const double start = now();
     vitcl_model *model = NULL;
     uint8_t *rgb = malloc(bytes);
-    float *out = calloc(2 * PICTURES * CLASSES, sizeof *out);
+    float *out = calloc(3 * PICTURES * CLASSES, sizeof *out);
     int code = EXIT_FAILED;
 
-    for (size_t i = 0; rgb && i < bytes; i++)
-        rgb[i] = (uint8_t)(i * 2654435761u >> 13);
+    if (rgb)
+        known_pictures(rgb, bytes);
     if (!rgb || !out)
         fail("out of memory");
-    else if (vitcl_model_new(&model, device, o->common.preset, 0) != VITCL_OK)
+    else if (vitcl_model_new(&model, device, o->common.preset, SIDE) !=
+             VITCL_OK)
         failed();
     else
-        code = compare(model, rgb, out, out + PICTURES * CLASSES);
+        code = compare(model, rgb, out, out + PICTURES * CLASSES,
+                       out + 2 * PICTURES * CLASSES);
     if (code != EXIT_STOPPED)
         say("\nverdict: %s, after %.1f s\n",
             code == EXIT_OK ? "this device computes what it should"
@@ -443,8 +459,8 @@ const command cmd_selftest = {
     "selftest",
     "",
     "Check a device's numbers",
-    "Runs a small model with every matrix multiplication and compares the "
-    "results. Takes some seconds. Include all that it prints in a bug report, "
+    "Runs a small model in every way and compares with the known answer. "
+    "Takes some seconds. Include all that it prints in a bug report, "
     "or "
     "the file of --report, which takes three minutes more.",
     options,

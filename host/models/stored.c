@@ -17,33 +17,27 @@ static uint64_t mix(uint64_t x)
 }
 
 /* The sum of two uniform 16-bit numbers is limited to 2.4 standard deviations,
- * similar to a normal distribution of 0.02 truncated at two. One hash gives two
- * such sums. */
+ * similar to a normal distribution of 0.026 truncated at two; for norms, which
+ * are near 1, and biases, of 0.1. All are whole numbers times a power of two:
+ * tools/golden_selftest.py makes them, too. One hash gives two such sums. */
 static void random_weights(float *out, const char *name, uint64_t count)
 {
-    const float scale = 0.02f * 2.4494897f / 65536.0f;
     const size_t n = strlen(name);
+    const bool bias = n > 5 && strcmp(name + n - 5, ".bias") == 0;
     const bool norm = strstr(name, "norm") != NULL;
+    const float scale = bias || norm ? 0x1p-18f : 0x1p-20f;
+    const float mean = norm && !bias ? 1.0f : 0.0f;
     uint64_t seed = 0x9e3779b97f4a7c15u;
 
-    if (n > 5 && strcmp(name + n - 5, ".bias") == 0) {
-        memset(out, 0, count * sizeof *out);
-        return;
-    }
-    if (norm) {
-        for (uint64_t i = 0; i < count; i++)
-            out[i] = 1.0f;
-        return;
-    }
     for (const char *s = name; *s; s++)
         seed = mix(seed ^ (unsigned char)*s);
     for (uint64_t i = 0; i < count; i += 2) {
         const uint64_t r = mix(seed + i * 0x9e3779b97f4a7c15u);
         const int32_t a = (int32_t)(r & 0xffff) + (int32_t)(r >> 16 & 0xffff);
         const int32_t b = (int32_t)(r >> 32 & 0xffff) + (int32_t)(r >> 48);
-        out[i] = (float)(a - 65535) * scale;
+        out[i] = mean + (float)(a - 65535) * scale;
         if (i + 1 < count)
-            out[i + 1] = (float)(b - 65535) * scale;
+            out[i + 1] = mean + (float)(b - 65535) * scale;
     }
 }
 

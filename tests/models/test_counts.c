@@ -195,15 +195,15 @@ Test(counts, random_weights)
         most = fmax(most, fabs(a[i]));
     }
     cr_expect(fabs(sum / n) < 3e-4, "mean %g", sum / n);
-    cr_expect(fabs(sqrt(square / n) - 0.02) < 3e-4, "deviation %g",
+    cr_expect(fabs(sqrt(square / n) - 0.0255) < 3e-4, "deviation %g",
               sqrt(square / n));
-    cr_expect(most < 0.05, "%g", most);
+    cr_expect(most < 0.0626, "%g", most);
     cr_assert_eq(vt_model_read_param(b, m, "blocks.1.attn.qkv.weight", N),
                  VITCL_OK);
     cr_expect_neq(memcmp(a, b, sizeof a), 0);
     cr_assert_eq(vt_model_read_param(b, m, "norm.weight", 192), VITCL_OK);
-    cr_expect_eq(b[191], 1.0f);
+    cr_expect(fabs(b[191] - 1) < 0.25, "%g", b[191]);
     cr_assert_eq(vt_model_read_param(b, m, "norm.bias", 192), VITCL_OK);
-    cr_expect_eq(b[191], 0.0f);
+    cr_expect(b[191] != 0 && fabs(b[191]) < 0.25, "%g", b[191]);
     vt_model_close(m);
 }
