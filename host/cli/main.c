@@ -76,16 +76,14 @@ static int unknown(const char *word)
 
     if (word[0] == '-' && word[1])
         return unknown_option(word);
-    if (strpbrk(word, "./"))
-        return usage("%s: neither a file nor a command; `vitcl --help` lists "
-                     "the commands",
-                     word);
     for (int i = 0; i < COMMANDS; i++)
         names[i] = table[i]->name;
-    guess = nearest(word, names);
+    guess = strpbrk(word, "./") ? NULL : nearest(word, names);
     if (guess)
         return usage("unknown command %s; did you mean vitcl %s?", word, guess);
-    return usage("unknown command %s; `vitcl --help` lists the commands", word);
+    return usage("%s: neither a file nor a command; `vitcl --help` lists the "
+                 "commands",
+                 word);
 }
 
 static int run(int argc, char **argv)

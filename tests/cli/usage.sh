@@ -30,7 +30,7 @@ says 'vitcl COMMAND --json'
 run 2 photos/none.jpg
 says 'photos/none.jpg: neither a file nor a command'
 run 2 help nothing
-says 'unknown command nothing'
+says 'nothing: neither a file nor a command'
 for command in classify embed forward convert devices info plan bench selftest; do
     run 0 "$command" --help
     out_has '^usage: vitcl '"$command"
@@ -116,7 +116,7 @@ says '224 pixels are not a multiple of its patch, 15$'
 run 2 info --preset vit-b/16 --size 4112
 says '4112 pixels are more than 4096$'
 run 2 c
-says 'unknown command c; '
+says 'vitcl: c: neither a file nor a command; '
 run 2 ''
 says 'vitcl --help'
 run 2 classify x.jpg ''

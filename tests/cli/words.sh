@@ -267,6 +267,9 @@ POCL_CACHE_DIR=$PWD/cold XDG_CACHE_HOME=$PWD/cold \
 [ ! -s err ] || fail "-q is not quiet"
 run 2 search clip.safetensors p/0.png 'a dog'
 says "one search cannot mix pictures and texts \\('a dog' is a text\\)$"
+run 0 embed -o builtin.safetensors p
+run 1 search builtin.safetensors 'a dog'
+says 'needs a model of pictures and texts, such as CLIP or SigLIP; the built-in one reads no texts$'
 run 0 embed -m "$VT_DATA/models/timm_clip" -o other.safetensors p
 run 1 search other.safetensors 'a dog'
 says '^vitcl search: --text: .*timm_clip: no text tower'

@@ -446,7 +446,12 @@ int find_model(const char **path, const char *word)
                                        "where the cache of Hugging Face is",
                                        word);
         if (!hub_find(&found, why, cache, name))
-            return fail("%s: %s", word, why);
+            return skip || name == room || strpbrk(word, "/_.")
+                       ? fail("%s: %s", word, why)
+                       : fail("%s: neither a file or folder, nor a model's "
+                              "name, such as vit_base_patch16_224 or "
+                              "OWNER/NAME; `vitcl models` lists those here",
+                              word);
     }
     if (is_verbose())
         note("%s is %s", word, found.path);

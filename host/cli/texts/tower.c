@@ -15,6 +15,10 @@ int tower_named(const model_options *o, const char *what)
         return usage("%s needs a checkpoint (-m): random weights of a preset "
                      "have no text tower",
                      what);
+    if (model_word(o) && strcmp(model_word(o), VITCL_MODEL_BUILTIN) == 0)
+        return fail("%s needs a model of pictures and texts, such as CLIP or "
+                    "SigLIP; the built-in one reads no texts",
+                    what);
     if (!model_word(o))
         return usage("%s needs a model of pictures and texts, such as CLIP or "
                      "SigLIP; name one with -m",
