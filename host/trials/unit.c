@@ -6,6 +6,9 @@
  * All inputs are whole numbers of at most 127, which each row of A and B has,
  * so that rounding to f16, bf16 or int8 changes nothing, and all sums are exact
  * in f32: every element must be right to the last bit.
+ *
+ * In f16 one product more has factors down to 2^-16, because some units take
+ * numbers below 2^-14 for zero: small weights would vanish.
  */
 #include "base/half.h"
 #include "base/log.h"
@@ -13,6 +16,7 @@
 #include "product/product.h"
 #include "trials/trials.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,8 +43,12 @@ static size_t place(int r, int k, int rows, int terms, bool outermost)
                      : (size_t)r * (size_t)terms + (size_t)k;
 }
 
+/* Powers of 2 by which the two factors of a term are scaled, in turn. */
+enum { UP = 8, DOWN = -16 };
+
+/* odd: which factor this is, of small ones; -1: there are none. */
 static vitcl_status matrix(float **out, int rows, int terms, bool outermost,
-                           uint32_t seed)
+                           uint32_t seed, int odd)
 {
     vitcl_status st;
 
@@ -49,6 +57,8 @@ static vitcl_status matrix(float **out, int rows, int terms, bool outermost,
         (*out)[i] = element((uint32_t)i ^ seed);
     for (int r = 0; r < rows; r++)
         (*out)[place(r, r % terms, rows, terms, outermost)] = (float)TOP;
+    for (int i = 0; odd >= 0 && i < rows * terms; i++)
+        (*out)[i] = ldexpf((*out)[i], (i % terms + odd) % 2 ? UP : DOWN);
 done:
     return st;
 }
@@ -65,15 +75,14 @@ static bool right(vt_timed *t, const vt_gemm_desc *d, const float *a,
 
     for (int m = (d->M - 1) % step; yes && m < d->M; m += step)
         for (int n = 0; yes && n < N; n++) {
-            int want = 0;
+            float want = 0;
 
             for (int k = 0; k < d->K; k++)
-                want += (int)a[place(m, k, d->M, d->K, d->trans_a)] *
-                        (int)b[place(n, k, N, d->K, d->trans_b)];
-            yes =
-                c[(size_t)m * N + (size_t)n] ==
-                (d->out == VT_BF16 ? vt_bf16_to_f32(vt_f32_to_bf16((float)want))
-                                   : (float)want);
+                want += a[place(m, k, d->M, d->K, d->trans_a)] *
+                        b[place(n, k, N, d->K, d->trans_b)];
+            yes = c[(size_t)m * N + (size_t)n] ==
+                  (d->out == VT_BF16 ? vt_bf16_to_f32(vt_f32_to_bf16(want))
+                                     : want);
         }
     free(c);
     return yes;
@@ -81,18 +90,19 @@ static bool right(vt_timed *t, const vt_gemm_desc *d, const float *a,
 
 /* Is this product by the instruction, and right? */
 static vitcl_status try_product(bool *yes, vt_dev *dev, const vt_gemm_desc *d,
-                                const char *instruction)
+                                const char *instruction, bool small)
 {
     vt_timed t = {.q = NULL};
     float *a = NULL, *b = NULL;
     vitcl_status st;
 
-    VT_TRY(matrix(&a, d->M, d->K, d->trans_a, 0));
-    VT_TRY(matrix(&b, N, d->K, d->trans_b, 0x5a5a0000u));
+    VT_TRY(matrix(&a, d->M, d->K, d->trans_a, 0, small ? 0 : -1));
+    VT_TRY(matrix(&b, N, d->K, d->trans_b, 0x5a5a0000u, small ? 1 : -1));
     VT_TRY(vt_product_timed(&t, dev, "native", d, a, b));
     VT_TRY(vt_timed_run(&t));
     *yes = strstr(vt_gemm_describe(t.g), instruction) && right(&t, d, a, b);
-    vt_log("tried %s: %s", vt_gemm_describe(t.g), *yes ? "right" : "wrong");
+    vt_log("tried %s%s: %s", vt_gemm_describe(t.g),
+           small ? " of small numbers" : "", *yes ? "right" : "wrong");
 done:
     vt_timed_free(&t);
     free(a);
@@ -147,7 +157,9 @@ vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
                        instruction);
     vt_mma_use(dev, type, kind, false);
     for (size_t i = 0; yes && i < VT_COUNT(all); i++)
-        VT_TRY(try_product(&yes, dev, &all[i], instruction));
+        VT_TRY(try_product(&yes, dev, &all[i], instruction, false));
+    if (yes && type == VT_F16)
+        VT_TRY(try_product(&yes, dev, &all[0], instruction, true));
     *verdict = yes ? "right" : "wrong";
 done:
     return st;
@@ -167,7 +179,7 @@ vitcl_status vt_trial_groups(const char **verdict, vt_dev *dev, vt_mma_choice c,
     if (!c.emulated)
         vt_mma_use(dev, type, c.kind, true);
     for (size_t i = 0; yes && i < VT_COUNT(all); i++)
-        VT_TRY(try_product(&yes, dev, &all[i], "wgmma"));
+        VT_TRY(try_product(&yes, dev, &all[i], "wgmma", false));
     *verdict = yes ? "right" : "wrong";
 done:
     return st;
@@ -191,7 +203,8 @@ vitcl_status vt_trial_training(const char **verdict, vt_dev *dev,
     dw.trans_a = dw.trans_b = dw.accumulate = true;
     dw.lda = M, dw.ldb = N;
     for (size_t i = 0; yes && i < VT_COUNT(all); i++)
-        VT_TRY(try_product(&yes, dev, all[i], vt_mma_kinds[c.kind].name));
+        VT_TRY(
+            try_product(&yes, dev, all[i], vt_mma_kinds[c.kind].name, false));
     *verdict = yes ? "right" : "wrong";
 done:
     return st;

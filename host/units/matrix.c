@@ -28,6 +28,7 @@
 #define NVIDIA "cl_nv_device_attribute_query"
 #define AMD "cl_amd_device_attribute_query"
 #define INTEL "cl_intel_subgroup_matrix_multiply_accumulate"
+#define BLOCKS "cl_intel_subgroup_local_block_io"
 #define DOT "cl_khr_integer_dot_product"
 
 /* The faster ones of a vendor come first. Shapes: wm, wn, fm, fn. */
@@ -202,7 +203,8 @@ int vt_mma_named(const char *instruction)
 
 const char *vt_mma_flags(vt_mma_choice c)
 {
-    return c.emulated             ? " -DEMULATE"
+    return c.emulated ? " -DEMULATE"
+           : c.plain  ? " -cl-intel-256-GRF-per-thread -DPLAIN_READS"
            : vt_mma_intel(c.kind) ? " -cl-intel-256-GRF-per-thread"
                                   : "";
 }
@@ -250,8 +252,13 @@ static const char *instruction(bool *emulated, const char *word)
     return *emulated ? word + n : word;
 }
 
+static bool reads_plainly(const vt_dev *dev, vt_mma_choice c)
+{
+    return vt_mma_intel(c.kind) && !c.emulated && !vt_dev_reports(dev, BLOCKS);
+}
+
 /* Does VITCL_MMA decide? */
-static bool forced(vt_mma_choice *out, vt_dtype type)
+static bool forced(vt_mma_choice *out, const vt_dev *dev, vt_dtype type)
 {
     const char *word = vt_getenv("VITCL_MMA");
     bool emulated;
@@ -267,6 +274,7 @@ static bool forced(vt_mma_choice *out, vt_dtype type)
         out->kind = out->groups ? VT_MMA_16 : by_name(word, type);
         out->emulated = emulated && out->kind > 0;
     }
+    out->plain = reads_plainly(dev, *out);
     return true;
 }
 
@@ -401,12 +409,15 @@ vt_mma_choice vt_mma_ask(vt_dev *dev, vt_dtype type)
     int all[VT_MMA_KINDS], n = 0;
     vt_mma_choice c;
 
-    if (forced(&c, type) || vt_ask_known(&c.kind, k, dev))
+    if (forced(&c, dev, type))
         return c;
-    for (int kind = VT_MMA_NONE + 1; kind < VT_MMA_KINDS; kind++)
-        if (candidate(dev, kind, type))
-            all[n++] = kind;
-    c.kind = ask(dev, VT_MMA_PRODUCT, type, all, n);
+    if (!vt_ask_known(&c.kind, k, dev)) {
+        for (int kind = VT_MMA_NONE + 1; kind < VT_MMA_KINDS; kind++)
+            if (candidate(dev, kind, type))
+                all[n++] = kind;
+        c.kind = ask(dev, VT_MMA_PRODUCT, type, all, n);
+    }
+    c.plain = reads_plainly(dev, c);
     return c;
 }
 
@@ -415,7 +426,7 @@ static vt_mma_choice ask_more(vt_dev *dev, vt_mma_trial trial, vt_dtype type)
 {
     vt_mma_choice c;
 
-    if (forced(&c, type))
+    if (forced(&c, dev, type))
         return c;
     c = vt_mma_ask(dev, type);
     c.kind = vt_mma_kinds[c.kind].heads ? ask(dev, trial, type, &c.kind, 1)
@@ -449,7 +460,7 @@ vt_mma_choice vt_mma_ask_groups(vt_dev *dev, vt_mma_choice c, vt_dtype type)
 {
     vt_mma_choice f;
 
-    if (c.kind != VT_MMA_16 || c.emulated || forced(&f, type))
+    if (c.kind != VT_MMA_16 || c.emulated || forced(&f, dev, type))
         return c;
     c.groups = ask(dev, VT_MMA_GROUPS, type, &c.kind,
                    may_have_groups(dev) ? 1 : 0) != VT_MMA_NONE;

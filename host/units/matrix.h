@@ -49,6 +49,7 @@ typedef struct vt_mma_choice {
     int kind;
     bool emulated; /* computed in plain OpenCL C */
     bool groups;   /* large tiles by NVIDIA's wgmma, of four sub-groups */
+    bool plain;    /* Intel's, without block reads of local memory */
 } vt_mma_choice;
 
 /* A way of using wgmma: FM is 1 and FN 16. */

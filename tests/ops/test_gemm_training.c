@@ -8,6 +8,8 @@
  * As in test_gemm_forms.c, the values are whole numbers that bf16 has, has not,
  * or has a tie at, and sums are exact: every bit is known.
  */
+#include "base/memory.h"
+#include "ocl/objects.h"
 #include "product/state.h"
 #include "support/device.h"
 #include "support/oneplan.h"
@@ -467,4 +469,58 @@ Test(gemm_training, units_trial_wrong)
     cr_expect_str_eq(verdict("mma16"), "wrong");
     unsetenv("VITCL_CL_DIR");
     vt_test_tidy();
+}
+
+static const char *verdict_in_f16(const char *kind)
+{
+    const char *word = "none";
+
+    on_unit(kind);
+    OK(vt_trial_unit(&word, vt_test_device(), kind, VT_F16));
+    unsetenv("VITCL_MMA");
+    return word;
+}
+
+Test(gemm_training, unit_of_f16)
+{
+    if (!vt_test_tiny())
+        cr_expect_str_eq(verdict_in_f16("mfma90a"), "right");
+}
+
+/* A unit that takes numbers below 2^-14 for zero. */
+Test(gemm_training, unit_of_f16_flushes)
+{
+    static const char flush[] =
+        "static inline float flushed(int i, const half *p)\n"
+        "{\n"
+        "    return ((const ushort *)p)[i] & 0x7c00 ? vload_half(i, p) : 0;\n"
+        "}\n"
+        "#define vload_half flushed\n";
+    char *folder, *text = NULL, *common = NULL;
+
+    if (vt_test_tiny())
+        return;
+    folder = vt_test_folder();
+    OK(vt_source_read(&text, "common_units_by_emulation"));
+    OK(vt_format(&common, "%s%s#undef vload_half\n", flush, text));
+    vt_test_mutant(folder, "gemm_sum", "kernel ", "kernel "); /* and the rest */
+    vt_test_kernel(folder, "common_units_by_emulation", common);
+    setenv("VITCL_CL_DIR", folder, 1);
+    cr_expect_str_eq(verdict_in_f16("mfma90a"), "wrong");
+    unsetenv("VITCL_CL_DIR");
+    free(text);
+    free(common);
+    vt_test_tidy();
+}
+
+/* Where a driver of Intel has no block reads of local memory. */
+Test(gemm_training, plain_reads)
+{
+    vt_dev *dev = vt_test_device();
+
+    setenv("VITCL_MMA", "dpas8", 1);
+    cr_expect(strstr(vt_mma_flags(vt_mma_ask(dev, VT_F16)), "-DPLAIN_READS"));
+    on_unit("dpas8");
+    cr_expect_str_eq(vt_mma_flags(vt_mma_ask(dev, VT_F16)), " -DEMULATE");
+    unsetenv("VITCL_MMA");
 }
