@@ -55,6 +55,7 @@ TIMM = {
     "timm_naflex_axes": ("naflexvit_base_patch16_parfac_gap", dict(num_classes=5, pos_embed_grid_size=(4, 5)), (32, 56)),
     "timm_naflex_radio": ("naflexvit_base_patch16_radio_v3", dict(num_classes=5, pos_embed_grid_size=(9, 9), reg_tokens=2), (32, 56)),
     "timm_diff": ("vit_dwee_patch16_reg1_gap_256", dict(num_classes=5, init_values=0.1), S),
+    "timm_grey": ("vit_base_patch16_224", dict(num_classes=5, in_chans=1), S),
     "timm_sapiens2": ("vit_base_patch16_sapiens2", dict(num_classes=5, depth=3, num_heads=4, num_kv_heads=[4, 2, 4]), (32, 24)),
     "timm_mobileclip": ("vit_base_mci_224", dict(num_classes=5, img_size=(32, 48)), (32, 48)),
     "timm_axial": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", class_token=False, depth=4, img_size=(24, 40), attention="axial"), (24, 40)),
@@ -167,9 +168,9 @@ def refill(model, seed):
     return model.eval()
 
 
-def pixels(seed, size):
+def pixels(seed, size, channels=3):
     h, w = (size, size) if isinstance(size, int) else size
-    x = torch.randn(2, 3, h, w, generator=torch.Generator().manual_seed(seed + 7))
+    x = torch.randn(2, channels, h, w, generator=torch.Generator().manual_seed(seed + 7))
     return x.bfloat16().float()
 
 
@@ -185,13 +186,13 @@ def save(name, config, state, x, exp):
     print(f"{name:24} {size:6} bytes")
 
 
-def pictures(name, answer):
-    """What a NaFlex model says of pictures with several aspect ratios."""
+def pictures(name, answer, mode="RGB"):
+    """What a NaFlex or a grey model says of pictures with several aspect ratios."""
     from PIL import Image
 
     out = {}
     for file in ("small.png", "preprocess/in/palette.png", "preprocess/in/near_31x33.png", "preprocess/in/tall_5x97.png", "preprocess/in/wide_70x3.png"):
-        out[file] = [round(float(v), 6) for v in answer(Image.open(os.path.join(OUT, file)).convert("RGB"))[0]]
+        out[file] = [round(float(v), 6) for v in answer(Image.open(os.path.join(OUT, file)).convert(mode))[0]]
     json.dump(out, open(os.path.join(OUT, "models", name, "pictures.json"), "w"))
 
 
@@ -214,7 +215,8 @@ def timm_case(i, name):
         args["attention"] = axial
         for j, b in enumerate(m.blocks):
             b.attn = Axial(b.attn, args["img_size"][1] // P, j % 2 == 1)
-    x = pixels(i, size)
+    channels = args.get("in_chans", 3)
+    x = pixels(i, size, channels)
     if "naflex" not in name and tuple(x.shape[2:]) != tuple(m.patch_embed.img_size):
         m.set_input_size(img_size=tuple(x.shape[2:]))
     exp, hooks = {}, []
@@ -224,11 +226,18 @@ def timm_case(i, name):
     exp["logits"] = m(x)
     exp["features"] = m.forward_head(m.forward_features(x), pre_logits=True)
     cfg = {"architecture": arch, "num_classes": kw["num_classes"], "num_features": D, "global_pool": m.global_pool, "model_args": args,
-           "pretrained_cfg": {"input_size": [3, S, S], "mean": [0.5] * 3, "std": [0.5] * 3},
+           "pretrained_cfg": {"input_size": [channels, S, S], "mean": [0.5] * channels, "std": [0.5] * channels},
            "label_names": [f"n{k}" for k in range(5)], "label_descriptions": {f"n{k}": f"class {k}" for k in range(5)}}
     if "naflex" in name:
         cfg["pretrained_cfg"]["input_size"] = [3, 6 * P, 6 * P]
+    if channels == 1:
+        cfg["pretrained_cfg"].update(interpolation="bicubic", crop_pct=0.875)
     save(name, cfg, state, x, exp)
+    if channels == 1:
+        from timm.data import create_transform
+
+        how = create_transform((1, S, S), interpolation="bicubic", mean=[0.5], std=[0.5], crop_pct=0.875)
+        pictures(name, lambda x: m(how(x)[None]), "L")
     if "naflex" in name:
         from timm.data.transforms_factory import transforms_imagenet_eval
 
@@ -269,6 +278,7 @@ def hf_cases():
         "hf_dinov2_new_names": (tf.Dinov2ForImageClassification, tf.Dinov2Config(**c, mlp_ratio=3, image_size=S, patch_size=P, num_labels=5, use_swiglu_ffn=True), S, {}),
         "hf_beit_no_pooler": (lambda g: tf.BeitModel(g, add_pooling_layer=False), tf.BeitConfig(**c, **m, use_relative_position_bias=True), S, {}),
         "hf_siglip_floor": (tf.SiglipVisionModel, tf.SiglipVisionConfig(**{**c, **m, "image_size": 30}), 30, {}),
+        "hf_grey": (tf.ViTForImageClassification, tf.ViTConfig(**c, **m, num_labels=5, num_channels=1), S, {}),
         "hf_vit_resized": (tf.ViTForImageClassification, tf.ViTConfig(**c, **m, num_labels=5), (32, 40), dict(interpolate_pos_encoding=True)),
         "hf_vit_bare": (tf.ViTModel, tf.ViTConfig(**c, **m, qkv_bias=False), S, {}),
         "hf_deit": (tf.DeiTForImageClassificationWithTeacher, tf.DeiTConfig(**c, **m, num_labels=5), S, {}),
@@ -304,7 +314,7 @@ def hf_case(i, name):
     if name != "hf_vit_bare" and hasattr(cfg, "id2label") and cfg.num_labels == 5:
         cfg.id2label = {k: f"class {k}" for k in range(5)}
     m = refill(cls(cfg), i)
-    x = pixels(i, size)
+    x = pixels(i, size, getattr(cfg, "num_channels", 3))
     given = dict(pixel_values=x)
     if name == "hf_naflex":
         grid = [x.shape[2] // P, x.shape[3] // P]

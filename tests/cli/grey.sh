@@ -1,5 +1,27 @@
-# grey.sh - 16-bit grey, which clipping makes white, gets one note; grey that stays
-# visible, colour and 8 bits get none.
+# grey.sh - models of one channel answer as their library does, which makes a picture
+# grey first; 16-bit grey, which clipping makes white, gets one note; grey that
+# stays visible, colour and 8 bits get none.
+models=$VT_DATA/models
+for name in timm_grey hf_grey; do
+    run 0 forward -m "$models/$name" -i "$models/$name/input.safetensors" -o $name.safetensors
+done
+photos=()
+for name in small.png preprocess/in/{palette,near_31x33,tall_5x97,wide_70x3}.png; do
+    photos+=("$VT_DATA/$name")
+done
+run 0 classify -m "$models/timm_grey" --logits rows.npy "${photos[@]}"
+python3 - "$models" <<'P' || fail "other numbers than the library's"
+import json, struct, sys
+from tensors import near, numbers
+for name in "timm_grey", "hf_grey":
+    want, got = (numbers(f)["logits"] for f in (f"{sys.argv[1]}/{name}/expected.safetensors", name + ".safetensors"))
+    assert list(got[0]) == list(want[0]) == [2, 5]
+    near(name, got[1], want[1], 1e-4)
+want = sum(json.load(open(sys.argv[1] + "/timm_grey/pictures.json")).values(), [])
+data = open("rows.npy", "rb").read()
+near("pictures", struct.unpack("<25f", data[-100:]), want, 1e-4)
+P
+
 small="--preset vit-ti/16 --size 16"
 python3 - <<'P'
 import struct, zlib

@@ -54,6 +54,23 @@ static float *read_tensor(const vt_tensor *t)
     return data;
 }
 
+/* A plan has three channels, of which a grey model reads the first. */
+static float *read_pixels(int dim[4], const vt_tensor *x)
+{
+    const size_t picture = (size_t)(x->shape[2] * x->shape[3]);
+    const size_t given = (size_t)x->shape[1];
+    float *one = read_tensor(x), *all = malloc(x->shape[0] * 3 * picture * 4);
+
+    for (size_t i = 0; i < 4; i++)
+        dim[i] = (int)x->shape[i];
+    dim[1] = 3;
+    for (size_t i = 0; i < 3 * x->shape[0]; i++)
+        memcpy(all + i * picture, one + (given == 3 ? i : i / 3) * picture,
+               picture * 4);
+    free(one);
+    return all;
+}
+
 static double compare(vt_test_run *r, const vt_tensor *want, const char *folder,
                       double bound)
 {
@@ -166,9 +183,9 @@ static double run(const char *folder, bool keep_all, vt_plan_options o,
     vt_tensors *in = open_beside(folder, "input.safetensors");
     vt_tensors *expected = open_beside(folder, "expected.safetensors");
     const vt_tensor *x = vt_tensors_get(in, "pixel_values");
-    const int dim[4] = {(int)x->shape[0], (int)x->shape[1], (int)x->shape[2],
-                        (int)x->shape[3]};
-    float *pixels = read_tensor(x);
+    int dim[4];
+    float *pixels = read_pixels(dim, x);
+    const size_t bytes = 4 * (size_t)dim[0] * 3 * (size_t)(dim[2] * dim[3]);
     double worst = 0;
     int compared = 0;
     char npz[512];
@@ -180,8 +197,8 @@ static double run(const char *folder, bool keep_all, vt_plan_options o,
                  "%s: %s", folder, vt_message());
     expect_parameters(&r, vt_have(npz) ? npz : folder);
     expect_gemm(r.plan, folder, gemm);
-    cr_assert_eq(vt_plan_write(r.plan, r.pixels, pixels, x->count * 4),
-                 VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_plan_write(r.plan, r.pixels, pixels, bytes), VITCL_OK, "%s",
+                 vt_message());
     cr_assert_eq(vt_plan_run(r.plan, 0), VITCL_OK, "%s", vt_message());
     for (int block = -1; block <= 1000; block++)
         for (size_t i = 0; i < vt_tensors_count(expected); i++) {
