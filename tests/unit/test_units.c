@@ -123,7 +123,7 @@ Test(units, declared_otherwise)
     cr_assert_eq(system(command), 0);
     snprintf(command, sizeof command,
              "{ echo '__attribute__((overloadable)) float8 "
-             "intel_sub_group_block_read8(const local uint *);'; "
+             "intel_sub_group_block_read8(const global uint *);'; "
              "cat %s/common.cl; } >%s/new && mv %s/new %s/common.cl",
              path, folder, folder, path);
     cr_assert_eq(system(command), 0);
