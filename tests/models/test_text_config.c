@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <vitcl_text.h>
 
 /* The folder of a golden with `from` in its config replaced by `to`. */
 static const char *changed(const char *name, const char *file, const char *from,
@@ -251,4 +252,21 @@ Test(text_config, pixels_of_open_clip)
               vt_message());
     vt_model_close(m);
     vt_test_remove(folder);
+}
+
+Test(text_config, without_a_device)
+{
+    vitcl_text_info info = {.size = sizeof info};
+    const int32_t ids[11] = {1};
+    vitcl_text *t = NULL;
+    float out[12];
+
+    cr_assert_eq(vitcl_text_new(&t, NULL, VT_DATA "/text/hf_clip", NULL),
+                 VITCL_OK);
+    cr_assert_eq(vitcl_text_describe(&info, t), VITCL_OK);
+    cr_expect_eq(info.context, 11);
+    cr_expect_eq(vitcl_text_embed_tokens(out, t, ids, 1), VITCL_EINVAL);
+    cr_expect(strstr(vitcl_last_error(), "without a device"), "%s",
+              vitcl_last_error());
+    vitcl_text_free(t);
 }
