@@ -1,15 +1,15 @@
 /*
  * embed.cl - prefix tokens before the patch tokens, and positions added.
  *
- * embed         out[b,R+n] = x[b,n] + pos[Q+n]
+ * embed         out[b,R+n] = x[b,n] + pos[Q+n], and the first P tokens
  * embed_prefix  out[b,first+j] = prefix[j] + (first+j < Q ? pos[first+j] : 0)
  * embed_grad    g[at+j] += sum_b dout[b,first+j], j < count  (prefix and pos)
  *
  * out[B,T,C], T = R + N: R prefix tokens (class, registers), of which the
  * first Q have a position. pos[Q+N,C] may be NULL.
  *
- * Launch    global {ceil(C / (PER*V)), rows}; rows: embed B*N, embed_prefix
- *           B*count, embed_grad count
+ * Launch    global {ceil(C / (PER*V)), rows}; rows: embed B*(P+N),
+ *           embed_prefix, for other kinds of tokens, B*count, embed_grad count
  * Defines   V, PER (common.cl); XT and YT: how x and out are stored.
  *
  * Paper     Dosovitskiy et al. 2021, arXiv:2010.11929, equation 1.
@@ -33,13 +33,21 @@ ROW_ADD(prefix_add, f32)
 
 kernel void embed(global VT_TYPE(YT) *restrict out,
                   global const VT_TYPE(XT) *restrict x,
-                  global const float *restrict pos, int N, int C, int R, int Q)
+                  global const float *restrict pos,
+                  global const float *restrict prefix, int N, int C, int R,
+                  int Q, int P)
 {
-    const int row = block_row(C), b = row / N, n = row % N;
+    const int row = block_row(C), b = row / (P + N), n = row % (P + N) - P;
+    const int begin = block_begin(C), end = block_end(C);
 
-    row_add(out + ((size_t)b * (R + N) + R + n) * C, x + (size_t)row * C,
-            pos ? pos + (size_t)(Q + n) * C : pos, block_begin(C),
-            block_end(C));
+    out += ((size_t)b * (R + N) + (n < 0 ? n + P : R + n)) * C;
+    if (n < 0)
+        prefix_add(out, prefix + (size_t)(n + P) * C,
+                   pos && n + P < Q ? pos + (size_t)(n + P) * C : 0, begin,
+                   end);
+    else
+        row_add(out, x + ((size_t)b * N + n) * C,
+                pos ? pos + (size_t)(Q + n) * C : pos, begin, end);
 }
 
 kernel void embed_prefix(global VT_TYPE(YT) *restrict out,

@@ -196,12 +196,17 @@ static vt_val attention(vt_plan *p, const vt_config *c, int i, vt_val h,
         h = vt_rope(p, h, c->heads, e.rope, skip, c->rope.halves);
     if (c->pos_kind == VT_POS_RELATIVE)
         e.bias = vt_pos_bias(p, c, i, h, skip, &e);
+    /* of the rows that are read, where nothing else needs the others */
+    if (e.bias != VT_NONE || e.to != VT_TO_ALL || vt_wanted(p, "%s", probs) ||
+        vt_plan_settings(p)->backward)
+        e.rows = 0;
     return vt_attention(p, h,
                         (vt_attention_args){.heads = c->heads,
                                             .bias = e.bias,
                                             .probs = probs,
                                             .to = e.to,
-                                            .wide = e.gw});
+                                            .wide = e.gw,
+                                            .rows = e.rows});
 }
 
 /* MLP(h) without its second layer. */
@@ -228,7 +233,8 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
 
     h = attention(p, c, i, h, e);
     if (e.rows) {
-        h = vt_slice(p, h, 0, e.rows);
+        if (vt_dim(p, h, 1) != e.rows)
+            h = vt_slice(p, h, 0, e.rows);
         x = vt_slice(p, x, 0, e.rows);
     }
     if (e.end != VT_NONE) {
@@ -252,8 +258,10 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
 static vt_val post_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
                         vt_block_extra e, const vt_build_options *o)
 {
-    vt_val h = attention(p, c, i, x, e);
+    vt_val h;
 
+    e.rows = 0;
+    h = attention(p, c, i, x, e);
     h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
               VT_NONE, VT_NONE);
     h = vt_vit_layernorm(p, h, c, "blocks.%d.norm1", i);

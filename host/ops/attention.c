@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { I_PROBS = I_WIDE + 1 }; /* are they stored? */
+enum { I_PROBS = I_ROWS + 1 }; /* are they stored? */
 enum { OUT_PROBS = OUT_Y + 1 };
 
 #define KEYS 256             /* in a block: 16 KiB of scores for 16 queries */
@@ -46,12 +46,20 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
                               s->in[IN_BIAS] == VT_NONE && !s->i[I_LAYER],
                           "axial attention needs whole rows of tokens, and no "
                           "bias"));
+    if (s->i[I_ROWS])
+        VT_TRY(vt_op_need(
+            s->i[I_SELF] && s->i[I_ROWS] >= 1 && s->i[I_ROWS] <= kv->dim[1] &&
+                s->i[I_TO] == VT_TO_ALL && s->in[IN_BIAS] == VT_NONE &&
+                !vt_plan_settings(p)->backward,
+            "the first queries alone have no bias and no gradient"));
     z = vt_attention_measure(p, s);
     VT_TRY(vt_op_need(z.D <= 256, "heads are wider than 256"));
     VT_TRY(vt_op_need(vt_attention_bias(p, s, &z) != NULL,
                       "the bias is not [heads, queries, keys]"));
     VT_TRY(
-        vt_op_out(p, s, OUT_Y, 3, (int[]){kv->dim[0], q->dim[1], z.H * z.D}));
+        vt_op_out(p, s, OUT_Y, 3,
+                  (int[]){kv->dim[0], s->i[I_ROWS] ? s->i[I_ROWS] : q->dim[1],
+                          z.H * z.D}));
     if (s->i[I_PROBS])
         VT_TRY(
             vt_op_out(p, s, OUT_PROBS, 4,
@@ -259,6 +267,7 @@ static vt_val append(vt_plan *p, vt_val q, vt_val kv, bool self,
     s->i[I_PROBS] = a->probs && vt_wanted(p, "%s", a->probs);
     s->i[I_LAYER] = a->to == VT_TO_ALL ? relevant_layer(p, a->probs) : 0;
     s->i[I_TO] = (int)a->to, s->i[I_WIDE] = a->wide;
+    s->i[I_ROWS] = a->rows;
     s->f[F_SCALE] = a->scale;
     if (s->f[F_SCALE] == 0.0f && a->heads > 0)
         s->f[F_SCALE] = (float)(1.0 / sqrt((double)vt_dim(p, kv, 2) /

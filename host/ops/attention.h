@@ -9,8 +9,8 @@
 /* In self-attention q and kv are the same value. bias: or none. */
 enum { IN_Q, IN_KV, IN_BIAS };
 /* I_LAYER: number of the layer whose relevance is wanted, from 1; 0: none */
-/* I_TO, I_WIDE: as in vt_attention_args */
-enum { I_HEADS, I_SELF, I_LAYER, I_TO, I_WIDE };
+/* I_TO, I_WIDE, I_ROWS: as in vt_attention_args */
+enum { I_HEADS, I_SELF, I_LAYER, I_TO, I_WIDE, I_ROWS };
 enum { F_SCALE };
 enum { OUT_Y }; /* of the forward step */
 

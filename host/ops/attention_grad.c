@@ -11,7 +11,7 @@
 
 /* DQKV if q and kv are one value, else DQ and DKV; STAT unless by_heads() */
 enum { OUT_DQKV, OUT_DQ, OUT_DKV, OUT_DBIAS, OUT_STAT, OUT_PRODUCT };
-enum { I_DBIAS = I_WIDE + 1 }; /* is it wanted? */
+enum { I_DBIAS = I_ROWS + 1 }; /* is it wanted? */
 
 /* With more keys, their sums do not fit on the stack of a CPU's work-item. */
 #define BIG 3000

@@ -34,6 +34,8 @@ vt_attention_sizes vt_attention_measure(const vt_plan *p, const vt_step *s)
         z.lines = wide;
     }
     z.qb = own ? z.Tq * z.ldq : 0;
+    if (s->i[I_ROWS])
+        z.Tq = s->i[I_ROWS];
     return z;
 }
 

@@ -52,13 +52,15 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
     vt_val x = s->in[IN_X], pos = s->in[IN_POS];
     int b = vt_dim(p, x, 0), n = vt_dim(p, x, 1), c = vt_dim(p, x, 2);
-    int r = prefix_rows(p, s), at = 0;
+    int r = prefix_rows(p, s);
+    const vt_val first = s->i[I_PARTS] ? s->in[IN_PREFIX] : VT_NONE;
+    int at = first == VT_NONE ? 0 : vt_op_count(p, first) / c;
 
     VT_TRY(vt_op_kernel(&k, p, s, "embed", "embed"));
-    VT_TRY(vt_args(p, k, "vvviiii", s->out[OUT_TOKENS], x, pos, n, c, r,
-                   s->i[I_POS_PREFIX]));
-    vt_op_blocks(k, p, c, b * n);
-    for (int i = 0; i < s->i[I_PARTS]; i++) {
+    VT_TRY(vt_args(p, k, "vvvviiiii", s->out[OUT_TOKENS], x, pos, first, n, c,
+                   r, s->i[I_POS_PREFIX], at));
+    vt_op_blocks(k, p, c, b * (at + n));
+    for (int i = 1; i < s->i[I_PARTS]; i++) {
         int count = vt_op_count(p, s->in[IN_PREFIX + i]) / c;
 
         VT_TRY(vt_op_kernel(&k, p, s, "embed", "embed_prefix"));

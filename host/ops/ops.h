@@ -76,6 +76,8 @@ typedef struct vt_attention_args {
     vt_attention_to to;
     int wide; /* tokens in a row of the grid, which has no other tokens; not
                * for VT_TO_ALL */
+    int rows; /* of the first so many queries alone, 0: of all. In
+               * self-attention to all, without a bias, for no gradient */
 } vt_attention_args;
 /* qkv[B,T,3C], thirds q, k, v, heads of D side by side -> [B,T,C].
  * Stores T x T only if a keep pattern matches `probs`. In a backward pass, if a

@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 #include "plan/plan_private.h"
 #include "ref/attention.h"
+#include "support/attention.h"
 #include "support/device.h"
 #include "support/near.h"
 #include "support/oneplan.h"
@@ -463,4 +464,32 @@ Test(attention, refuses_to_cross)
         cr_expect_eq(vt_plan_status(p), all[i].taken ? VITCL_OK : VITCL_EINVAL);
         vt_plan_free(p);
     }
+}
+
+/* Of the first queries alone, as a model's last block has it. */
+Test(attention, rows)
+{
+    static const vt_case rows[] = {{.name = "the first of 3x65",
+                                    .in = {{.rank = 3, .dim = {3, 65, 96}},
+                                           {.none = true},
+                                           {.none = true}},
+                                    .arg = {2, 0, 0, 1},
+                                    .no_grad = true},
+                                   {.name = "the first 5 of 2x37",
+                                    .in = {{.rank = 3, .dim = {2, 37, 36}},
+                                           {.none = true},
+                                           {.none = true}},
+                                    .arg = {1, 0, 0, 5},
+                                    .no_grad = true},
+                                   {0}};
+    vt_attention_args a = {.heads = 2, .bias = VT_NONE, .rows = 6};
+    const vt_plan_options o = {.dev = vt_test_device()};
+    vt_plan *p = NULL;
+
+    vt_check_ops(rows, vt_test_attention, vt_test_attention_ref);
+    OK(vt_plan_new(&p, &o));
+    cr_expect_eq(
+        vt_attention(p, vt_input(p, "x", VT_F32, 3, (int[]){1, 5, 24}), a),
+        VT_NONE);
+    vt_plan_free(p);
 }

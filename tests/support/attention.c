@@ -13,7 +13,8 @@ vt_val vt_test_attention(vt_plan *p, const vt_val *in, const vt_case *c)
     const vt_attention_args a = {.heads = c->arg[0],
                                  .bias = in[2],
                                  .to = (vt_attention_to)c->arg[1],
-                                 .wide = c->arg[2]};
+                                 .wide = c->arg[2],
+                                 .rows = c->arg[3]};
 
     return in[1] == VT_NONE ? vt_attention(p, in[0], a)
                             : vt_attention_cross(p, in[0], in[1], a);
@@ -30,6 +31,12 @@ void vt_test_attention_ref(double *out, const double *const *in,
     if (c->arg[1])
         ref_axial(out, in[0], q[0], H, C / H, q[1], c->arg[2],
                   c->arg[1] == VT_TO_COLUMNS);
+    else if (c->arg[3]) /* a picture's first queries */
+        for (int b = 0; b < q[0]; b++)
+            ref_heads(out + b * c->arg[3] * C, in[0] + b * q[1] * q[2],
+                      k + b * q[1] * q[2], k + b * q[1] * q[2] + C, NULL, 1, H,
+                      C / H, c->arg[3], q[1], q[2], q[2],
+                      1 / sqrt((double)C / H), 0);
     else
         ref_heads(out, in[0], k, k + C, in[2], q[0], H, C / H, q[1],
                   self ? q[1] : kv[1], q[2], self ? q[2] : kv[2],

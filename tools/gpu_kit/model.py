@@ -11,7 +11,7 @@ import json, os, struct, sys
 
 import numpy as np
 
-WIDE, DEPTH, HEADS, SIDE, CLASSES, PICTURES = (128, 2, 2, 32, 10, 8) if "--tiny" in sys.argv else (768, 12, 12, 224, 1000, 256)
+WIDE, DEPTH, HEADS, SIDE, CLASSES, PICTURES = (256, 2, 4, 144, 10, 8) if "--tiny" in sys.argv else (768, 12, 12, 224, 1000, 256)
 ARCHITECTURE, PATCH = "vit_base_patch16_224", 16
 MORE = dict(img_size=SIDE, embed_dim=WIDE, depth=DEPTH, num_heads=HEADS)
 
