@@ -13,7 +13,7 @@
 enum { NEWER_MARK = 1, NEWER_LETTER = 2, NEWER_NUMBER = 4 }; /* in gaps[] */
 enum {
     CHUNK = 1 << 16, /* bytes that are normalised at a time, or some more */
-    MARKS_MAX = 1024 /* in a row: utf8proc's time grows with their square */
+    MARKS_MAX = 1024 /* to sort, in a row: utf8proc's time is their square */
 };
 
 vitcl_status vt_chars_add(vt_chars *c, const char *s, size_t n)
@@ -218,11 +218,16 @@ done:
     return st;
 }
 
-/* A mark that is sorted among its neighbours, alone or by what it becomes. */
-static bool is_mark(uint32_t code)
+/* By which a mark is sorted among its neighbours; 0: it is none. */
+static int mark_class(uint32_t code)
 {
-    return utf8proc_get_property((utf8proc_int32_t)code)->combining_class ||
-           code == 0xf73 || code == 0xf75 || code == 0xf81 || code == 0xff9e ||
+    return utf8proc_get_property((utf8proc_int32_t)code)->combining_class;
+}
+
+/* It becomes one or two marks. */
+static bool is_made_of_marks(uint32_t code)
+{
+    return code == 0xf73 || code == 0xf75 || code == 0xf81 || code == 0xff9e ||
            code == 0xff9f;
 }
 
@@ -239,6 +244,8 @@ static vitcl_status chunk(size_t *size, bool *as_is, const char *s, size_t n,
                           bool older)
 {
     size_t marks = 0, length;
+    int last = 0;
+    bool sorted = true;
 
     *as_is = false;
     for (*size = 0; *size < n; *size += length) {
@@ -251,10 +258,14 @@ static vitcl_status chunk(size_t *size, bool *as_is, const char *s, size_t n,
             *size += *as_is ? length : 0;
             break;
         }
-        marks = is_mark(code) ? marks + 1 : 0;
-        if (marks > MARKS_MAX)
+        sorted = !is_made_of_marks(code) && mark_class(code) >= last &&
+                 (sorted || !marks);
+        marks = mark_class(code) || is_made_of_marks(code) ? marks + 1 : 0;
+        last = mark_class(code);
+        if (marks > MARKS_MAX && !sorted)
             return vt_fail(VITCL_EUNSUPPORTED,
-                           "a text has over %d combining marks in a row",
+                           "a text has over %d combining marks in a row, and "
+                           "not in the order of normal forms",
                            MARKS_MAX);
     }
     return VITCL_OK;

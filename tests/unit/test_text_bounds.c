@@ -164,6 +164,9 @@ Test(text_bounds, marks)
     cr_expect_eq(encode(t, text, sizeof text), VITCL_EUNSUPPORTED);
     cr_expect(strstr(vt_message(), "combining marks"), "%s", vt_message());
     cr_expect_eq(encode(t, text, 2001), VITCL_OK, "%s", vt_message());
+    for (int i = 0; i < MARKS; i++) /* nothing to sort */
+        memcpy(text + 1 + 2 * i, i < MARKS / 2 ? "\xcc\x96" : "\xcc\x81", 2);
+    cr_expect_eq(encode(t, text, sizeof text), VITCL_OK, "%s", vt_message());
     vt_tokenizer_free(t);
 }
 
