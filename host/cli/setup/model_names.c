@@ -446,11 +446,11 @@ int find_model(const char **path, const char *word)
                                        "where the cache of Hugging Face is",
                                        word);
         if (!hub_find(&found, why, cache, name))
-            return skip || name == room || strpbrk(word, "/_.")
+            return skip || strcmp(short_name, word) == 0 || strpbrk(word, "/_.")
                        ? fail("%s: %s", word, why)
-                       : fail("%s: neither a file or folder, nor a model's "
-                              "name, such as vit_base_patch16_224 or "
-                              "OWNER/NAME; `vitcl models` lists those here",
+                       : fail("%s: no such file, folder or model; a model is "
+                              "named like vit_base_patch16_224 or OWNER/NAME, "
+                              "and `vitcl models` lists those here",
                               word);
     }
     if (is_verbose())
