@@ -89,7 +89,8 @@ vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
                                    : c.emulated ? 2
                                                 : ITEMS / k->lanes,
                       .fragments = 1,
-                      .tail = !full && vt_variant_wanted(VT_VARIANT_TAIL),
+                      .tail = !full && !vt_mma_intel(c.kind) && /* it spills */
+                              vt_variant_wanted(VT_VARIANT_TAIL),
                       .kept = vt_mma_intel(c.kind) && d > (full ? 32 : 64),
                       .keys = most_keys(c, d, bias, full)};
 

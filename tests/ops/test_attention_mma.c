@@ -435,8 +435,6 @@ Test(attention_mma, variants)
          {.H = 1, .T = 83, .D = 32}},
         {"wmma11", "tail", "wmma11 32x64 tail", {.H = 1, .T = 67, .D = 32}},
         {"mfma942", "tail", "mfma942 64x64 tail", {.H = 1, .T = 97, .D = 32}},
-        {"dpas16", "tail", "dpas16 32x64 tail", {.H = 1, .T = 71, .D = 32}},
-        {"dpas8", "tail", "dpas8 16x32 tail", {.H = 1, .T = 41, .D = 72}},
     };
     enum { ROWS = sizeof rows / sizeof *rows };
     const bool all = getenv("VITCL_TEST_MMA") != NULL;
