@@ -67,9 +67,7 @@ static int most_keys(vt_mma_choice c, int d, bool bias, bool full)
  * compute 197 queries; 0: as few as usual. */
 static int more_subgroups(vt_mma_choice c, int queries, bool full)
 {
-    const vt_mma_kind *k = &vt_mma_kinds[c.kind];
-
-    if (full || k->lanes != 32 || queries <= ITEMS / 2)
+    if (full || vt_mma_kinds[c.kind].lanes != 32 || queries <= ITEMS / 2)
         return 0;
     return vt_variant_wanted(VT_VARIANT_HEADS7)    ? 7
            : vt_variant_wanted(VT_VARIANT_HEADS13) ? 13
