@@ -15,7 +15,7 @@ build_packages="gcc libc6-dev cmake make ninja-build pkg-config ocl-icd-opencl-d
     libzip-dev zlib1g-dev libxxhash-dev libcairo2-dev fonts-dejavu-core
     libcurl4-openssl-dev nettle-dev libarchive-dev libutf8proc-dev pocl-opencl-icd"
 test_packages="g++ abigail-tools clang clang-format clang-tidy cppcheck shellcheck
-    libcriterion-dev mesa-opencl-icd oclgrind python3 binutils locales valgrind
+    libcriterion-dev mesa-opencl-icd python3 binutils locales valgrind
     libopenmpi-dev openmpi-bin libmpich-dev mpich groff-base zsh fish"
 
 # Compilers for GPUs; with | between the names of one in different releases.
