@@ -2,8 +2,9 @@
  * dot.c - products of vectors on the processor: reading an index takes longer
  * than multiplying, so that copying it to a device would only cost time.
  *
- * Compiled twice on x86, once for AVX2, and chosen at run time. The order of
- * summation is the same in both, but not the rounding (fused multiply-adds).
+ * Compiled twice on x86, once for AVX2, and chosen at run time. Both give the
+ * same bits: no multiply-adds are fused, since of the sum of two products
+ * compilers fuse one or the other.
  */
 #include "index/index.h"
 

@@ -126,10 +126,11 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
 
     NEXT(next, "clGetKernelWorkGroupInfo");
     e = next(kernel, device, what, size, value, returned);
-    if (vt_driver.local && what == CL_KERNEL_LOCAL_MEM_SIZE &&
-        size == sizeof bytes) {
+    if (what == CL_KERNEL_LOCAL_MEM_SIZE && size == sizeof bytes) {
         memcpy(&bytes, value, sizeof bytes);
-        if (bytes > vt_driver.local)
+        if (bytes > vt_driver.needed)
+            vt_driver.needed = bytes;
+        if (vt_driver.local && bytes > vt_driver.local)
             memcpy(value, &(cl_ulong){SIZE_MAX}, sizeof bytes);
     }
     return e;

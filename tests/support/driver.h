@@ -18,7 +18,8 @@ typedef struct vt_driver_faults {
     const char *extension; /* one that is reported, too, if not NULL */
     unsigned number[3][2]; /* queries of a device, and what they answer */
     size_t local; /* a kernel with more local memory needs SIZE_MAX, if not 0 */
-    bool in_turn; /* clBuildProgram locks out other threads; */
+    size_t needed;  /* the most that a kernel said it needs */
+    bool in_turn;   /* clBuildProgram locks out other threads; */
     unsigned turns; /* and how often it was called then */
     /* of programs: what the next call of each kind returns */
     int build;           /* clBuildProgram */
