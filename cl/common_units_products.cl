@@ -289,7 +289,8 @@ static inline flight bring(source p, size_t at, int k, int K, bool last)
         global const float *restrict bias, global const float *restrict scale, \
         global const VT_TYPE(RST) * residual, int M, int N, int K, int lda,    \
         int ldc, int columns SUMS
-#if defined(EMULATE) && !DOTS
+/* wgmma needs it to exchange results alone; PoCL refuses one without a use. */
+#if defined(EMULATE) && !DOTS && (!defined(WGMMA) || defined(WIDE_C))
 #define EMULATED local uint x[WM * WN * SCRATCH] __attribute__((aligned(16)));
 #else
 #define EMULATED
