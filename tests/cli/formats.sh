@@ -31,7 +31,7 @@ for r in rows[1:]:
         assert r[3] == ("yes" if r[0] == "./=1+1.jpg" else "no"), r
         assert 1 > float(r[2]) > float(r[6]) > float(r[8]) > 0, r
 P
-wide=$'\uff1d1.jpg' # a wide =
+wide=$'\xef\xbc\x9d1.jpg' # a wide =, in any locale
 cp "$picture" "$wide"
 run 0 embed $small -o rows.csv -- '=1+1.jpg' '-dash.jpg' "$wide" "$quoted"
 python3 - <<'P' || fail "formulas in the vectors' table"
