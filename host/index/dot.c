@@ -2,9 +2,8 @@
  * dot.c - products of vectors on the processor: reading an index takes longer
  * than multiplying, so that copying it to a device would only cost time.
  *
- * Compiled twice on x86, once for AVX2, and chosen at run time. Both give the
- * same bits: no multiply-adds are fused, since of the sum of two products
- * compilers fuse one or the other.
+ * Compiled twice on x86, and chosen at run time. The bits are the same: of a sum
+ * of two products, compilers would fuse either one, so none is fused.
  */
 #include "index/index.h"
 
