@@ -138,11 +138,11 @@ python3 terminal.py 1 "$VITCL" classify -m evil -k 1 a.jpg >out 2>err
 grep -qaF '\033[31mred\302\233\342\200\256' out || fail "a label is not escaped"
 run 0 classify -m evil --json -k 1 a.jpg
 out_has '"label":"\\u001b\[31mred\\u009b\\u202e'
-turned=$'\u202e'a.jpg
+turned=$'\xe2\x80\xae'a.jpg # U+202E, in any locale
 cp a.jpg "$turned"
 run 0 embed -o rows.jsonl "$turned"
 grep -qF '"picture":"\u202ea.jpg"' rows.jsonl || fail "a name is not escaped"
-hidden=$'\u200f\u061c\U000e0041'a.jpg
+hidden=$'\xe2\x80\x8f\xd8\x9c\xf3\xa0\x81\x81'a.jpg # U+200F, U+061C, U+E0041
 cp a.jpg "$hidden"
 run 0 classify --json -k 1 "$hidden"
 json out
