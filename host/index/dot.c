@@ -2,8 +2,8 @@
  * dot.c - products of vectors on the processor: reading an index takes longer
  * than multiplying, so that copying it to a device would only cost time.
  *
- * Compiled twice on x86, and chosen at run time. The bits are the same: of a sum
- * of two products, compilers would fuse either one, so none is fused.
+ * Compiled twice on x86, and chosen at run time. The bits are the same: of two
+ * products that are added, compilers would fuse either one, so none is fused.
  */
 #include "index/index.h"
 

@@ -36,6 +36,8 @@
 #   signal_at "CALL N SIGNAL" CODE ARGS…   run, with SIGNAL raised at the N-th
 #                        CALL (tests/faults/signal_at.c)
 
+umask 022 # vitcl ignores files that others can write to
+
 fail() {
     printf 'FAILED at %s:%s: %s\n' "$(basename "${BASH_SOURCE[-1]}")" \
         "${BASH_LINENO[1]}" "$*"

@@ -20,9 +20,9 @@ rm -rf "$dir/build"
 
 # nothing but what every build needs
 mkdir "$dir/pc"
-for name in OpenCL libcjson libxxhash libzip zlib stb; do
-    at=$(pkg-config --variable=pcfiledir "$name")
-    cp "$at/$name.pc" "$dir/pc"
+for name in OpenCL OpenCL-Headers libcjson libxxhash libzip zlib stb; do
+    ! pkg-config "$name" || # Debian 12 has no OpenCL-Headers
+        cp "$(pkg-config --variable=pcfiledir "$name")/$name.pc" "$dir/pc"
 done
 unset PKG_CONFIG_PATH
 export PKG_CONFIG_LIBDIR="$dir/pc"
