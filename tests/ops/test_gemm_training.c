@@ -518,6 +518,8 @@ Test(gemm_training, plain_reads)
 {
     vt_dev *dev = vt_test_device();
 
+    if (vt_dev_reports(dev, "cl_intel_subgroup_local_block_io"))
+        vt_skip("this driver has block reads of local memory");
     setenv("VITCL_MMA", "dpas8", 1);
     cr_expect(strstr(vt_mma_flags(vt_mma_ask(dev, VT_F16)), "-DPLAIN_READS"));
     on_unit("dpas8");
