@@ -581,8 +581,7 @@ Test(gemm_mma, parts_of_dots)
         return;
     if (strstr(vt_dev_info(vt_test_device())->platform, "Intel"))
         vt_skip("Intel's compiler for processors rounds two kernels unlike");
-    d.type = VT_I8, d.act = VT_ACT_GELU;
-    d.batch = 9, d.M = 13;
+    d.type = VT_I8, d.act = VT_ACT_GELU, d.batch = 9, d.M = 13;
     o = fractional(&d, VT_F16);
     many = malloc((size_t)(d.M * d.ldc) * sizeof *many);
     setenv("VITCL_MMA", "dot8", 1);
@@ -597,7 +596,5 @@ Test(gemm_mma, parts_of_dots)
                             (size_t)d.N * sizeof *many),
                      0, "row %d", m);
     g->parts = g->units = 0;
-    unsetenv("VITCL_MMA");
-    free_operands(&o);
-    free(many);
+    unsetenv("VITCL_MMA"), free_operands(&o), free(many);
 }
