@@ -2,6 +2,7 @@
  * renamed.c - pictures that have another name than in an index: which rows are
  * theirs. A row says the size and the time of its file, not which file it was.
  */
+#include "base/file.h"
 #include "updating.h"
 
 #include <stdlib.h>
@@ -14,13 +15,6 @@ typedef struct side {
     updating_entry *e; /* NULL: a row */
     uint64_t row;
 } side;
-
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
 
 static int by_stamp(const side *x, const side *y)
 {
@@ -85,13 +79,13 @@ int updating_match(updating *u, const uint64_t *gone, size_t n)
         return fail("out of memory");
     for (size_t i = 0; i < n; i++)
         s[at++] = (side){.stamp = vt_index_stamp(u->old, gone[i]),
-                         .name = name_of(vt_index_path(u->old, gone[i])),
+                         .name = vt_path_name(vt_index_path(u->old, gone[i])),
                          .row = gone[i]};
     for (size_t i = 0; i < u->count; i++) {
         updating_entry *e = &u->entry[i];
 
         if (e->row == vt_index_count(u->old) && e->stamp.size >= 0)
-            s[at++] = (side){e->stamp, name_of(e->path), e, e->row};
+            s[at++] = (side){e->stamp, vt_path_name(e->path), e, e->row};
     }
     qsort(s, at, sizeof *s, by_stamp_and_name);
     match(s, at);
