@@ -133,11 +133,9 @@ static bool wide(vt_plan *p, const vt_step *s, const vt_attention_sizes *z)
     const vt_val all[] = {s->in[IN_Q], s->in[IN_KV], s->in[VT_DY],
                           s->in[VT_Y], dq(s),        dkv(s)};
 
-    for (size_t i = 0; i < VT_COUNT(all); i++) {
-        vt_buf *b;
-        if (vt_bind(&b, p, all[i]) != VITCL_OK || !vt_buf_aligned(b, 16))
+    for (size_t i = 0; i < VT_COUNT(all); i++)
+        if (!vt_op_aligned(p, all[i]))
             return false;
-    }
     return z->D % 4 == 0;
 }
 

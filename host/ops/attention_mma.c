@@ -43,10 +43,8 @@ static vt_mma_heads heads_of(const vt_plan *p, const vt_step *s,
 
 static bool readable(vt_plan *p, const vt_step *s, vt_val v)
 {
-    vt_buf *b;
-
     return vt_value_of(p, v)->dtype == vt_value_of(p, s->in[IN_Q])->dtype &&
-           vt_bind(&b, p, v) == VITCL_OK && vt_buf_aligned(b, 16);
+           vt_op_aligned(p, v);
 }
 
 bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
@@ -75,11 +73,9 @@ bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
 static bool wide_rows(vt_plan *p, const vt_step *s, vt_mma_choice c, int D)
 {
     const vt_val y = s->out[OUT_Y];
-    vt_buf *b;
 
     return vt_mma_nvidia(c.kind) && D >= 48 && D <= 80 && !full(p, s) &&
-           vt_value_of(p, y)->dtype == type_of(p, s) &&
-           vt_bind(&b, p, y) == VITCL_OK && vt_buf_aligned(b, 16);
+           vt_value_of(p, y)->dtype == type_of(p, s) && vt_op_aligned(p, y);
 }
 
 vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,

@@ -182,6 +182,13 @@ void vt_op_groups(vt_kernel *k, const vt_plan *p, int n)
 /* as in cl/common_work.cl */
 enum { WIDE = 8, HIGH = 32 };
 
+bool vt_op_aligned(vt_plan *p, vt_val v)
+{
+    vt_buf *b;
+
+    return vt_bind(&b, p, v) == VITCL_OK && vt_buf_aligned(b, 16);
+}
+
 enum { PARTS = 8, PARTS_ROWS = 512 };
 
 int vt_op_column_parts(const vt_plan *p, int rows, int columns)

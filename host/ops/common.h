@@ -92,6 +92,9 @@ void vt_op_groups(vt_kernel *k, const vt_plan *p, int n);
 /* n by rows work-items, on GPUs more: item_x() and item_y() of
  * common_work.cl. */
 void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows);
+/* Does the value begin at a multiple of 16 bytes, for loads and stores of as
+ * many? */
+bool vt_op_aligned(vt_plan *p, vt_val v);
 /* A kernel that sums columns: "name" (local {8, 32}, or smaller) or
  * "name__cols" (CPUs). */
 vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,

@@ -86,10 +86,7 @@ enum { LANES_COLUMNS = 256, LANES_MOST = 2048, LANES_ITEMS = 128 };
 
 static bool aligned(vt_plan *p, vt_val v)
 {
-    vt_buf *b;
-
-    return v == VT_NONE ||
-           (vt_bind(&b, p, v) == VITCL_OK && vt_buf_aligned(b, 16));
+    return v == VT_NONE || vt_op_aligned(p, v);
 }
 
 /* *c: the matrix unit, whose sub-groups have 32 or 64 lanes. */
