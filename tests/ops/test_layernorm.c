@@ -4,30 +4,13 @@
  */
 #include "ref/ref.h"
 #include "support/device.h"
+#include "support/layernorm.h"
 #include "support/oneplan.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
-{
-    if (c->arg[1])
-        return vt_rmsnorm(p, in[0], in[1], 1e-6f, c->arg[0]);
-    return c->arg[0]
-               ? vt_layernorm_rows(p, in[0], in[1], in[2], 1e-6f, c->arg[0])
-               : vt_layernorm(p, in[0], in[1], in[2], 1e-6f);
-}
-
-static void ref(double *out, const double *const *in, const vt_case *c)
-{
-    const int *d = c->in[0].dim;
-    int count = c->arg[0] ? c->arg[0] : d[1];
-
-    ref_layernorm(out, in[0], in[1], in[2], d[0], d[1], d[2], count, 1e-6,
-                  c->arg[1]);
-}
 
 #define ROW(B, T, C)                                                           \
     {                                                                          \
@@ -98,7 +81,7 @@ Test(layernorm, all)
          .atol = 1e-9},
         {0}};
 
-    vt_check_ops(cases, build, ref);
+    vt_check_ops(cases, vt_test_layernorm, vt_test_layernorm_ref);
 }
 
 /* Rows in parts, of the first rows of pictures, too. */
@@ -120,7 +103,7 @@ Test(layernorm, columns)
         {0}};
 
     setenv("VITCL_VARIANTS", "columns", 1);
-    vt_check_ops(cases, build, ref);
+    vt_check_ops(cases, vt_test_layernorm, vt_test_layernorm_ref);
 }
 
 Test(layernorm, refuses)

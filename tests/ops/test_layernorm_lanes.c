@@ -5,26 +5,10 @@
  */
 #include "ref/ref.h"
 #include "support/halves.h"
+#include "support/layernorm.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
-
-static vt_val norm(vt_plan *p, const vt_val *in, const vt_case *c)
-{
-    if (c->arg[1])
-        return vt_rmsnorm(p, in[0], in[1], 1e-6f, c->arg[0]);
-    return c->arg[0]
-               ? vt_layernorm_rows(p, in[0], in[1], in[2], 1e-6f, c->arg[0])
-               : vt_layernorm(p, in[0], in[1], in[2], 1e-6f);
-}
-
-static void ref(double *out, const double *const *in, const vt_case *c)
-{
-    const int *d = c->in[0].dim;
-
-    ref_layernorm(out, in[0], in[1], in[2], d[0], d[1], d[2],
-                  c->arg[0] ? c->arg[0] : d[1], 1e-6, c->arg[1]);
-}
 
 static void check(const char *unit, const char *note)
 {
@@ -50,7 +34,7 @@ static void check(const char *unit, const char *note)
 
     setenv("VITCL_VARIANTS", "norm", 1);
     setenv("VITCL_MMA", unit, 1);
-    vt_check_halves(cases, norm, ref);
+    vt_check_halves(cases, vt_test_layernorm, vt_test_layernorm_ref);
 }
 
 Test(layernorm_lanes, nvidia)
@@ -78,8 +62,8 @@ Test(layernorm_lanes, others)
 
     setenv("VITCL_VARIANTS", "norm", 1);
     setenv("VITCL_MMA", "emulate-dpas8", 1);
-    vt_check_halves(cases, norm, ref);
+    vt_check_halves(cases, vt_test_layernorm, vt_test_layernorm_ref);
     unsetenv("VITCL_VARIANTS");
     setenv("VITCL_MMA", "emulate-mma16", 1);
-    vt_check_halves(cases, norm, ref);
+    vt_check_halves(cases, vt_test_layernorm, vt_test_layernorm_ref);
 }
