@@ -24,16 +24,12 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     const vt_val x = s->in[IN_X], y = s->out[OUT_Y];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "avgpool", "avgpool"));
-    VT_TRY(vt_args(p, k, "vviiiii", y, x, vt_dim(p, x, 2), vt_dim(p, x, 3),
-                   vt_dim(p, y, 2), vt_dim(p, y, 3), s->i[I_SIZE]));
-    vt_op_blocks(k, p, vt_dim(p, y, 3), vt_op_rows(p, y));
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "avgpool", "avgpool", vt_dim(p, y, 3),
+                               vt_op_rows(p, y), "vviiiii", y, x,
+                               vt_dim(p, x, 2), vt_dim(p, x, 3),
+                               vt_dim(p, y, 2), vt_dim(p, y, 3), s->i[I_SIZE]);
 }
 
 /* No grad: models that use it (models/resnetd.c) are not trained. */

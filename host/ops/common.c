@@ -5,6 +5,7 @@
 #include "units/variants.h"
 
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 vitcl_status(vt_op_need)(bool ok, const char *what)
@@ -170,6 +171,49 @@ void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows)
     vt_op_items(k, p, n / each + (n % each > 0), rows);
 }
 
+static vitcl_status one(vt_kernel **k, vt_plan *p, vt_step *s, const char *file,
+                        const char *name, const char *format, va_list args)
+{
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_op_kernel(k, p, s, file, name));
+    VT_TRY(vt_args_of(p, *k, format, args));
+done:
+    return st;
+}
+
+vitcl_status vt_op_launch_blocks(vt_plan *p, vt_step *s, const char *file,
+                                 const char *name, int n, int rows,
+                                 const char *format, ...)
+{
+    vitcl_status st;
+    vt_kernel *k;
+    va_list args;
+
+    va_start(args, format);
+    st = one(&k, p, s, file, name, format, args);
+    if (st == VITCL_OK)
+        vt_op_blocks(k, p, n, rows);
+    va_end(args);
+    return st;
+}
+
+vitcl_status vt_op_launch_items(vt_plan *p, vt_step *s, const char *file,
+                                const char *name, int n, int rows,
+                                const char *format, ...)
+{
+    vitcl_status st;
+    vt_kernel *k;
+    va_list args;
+
+    va_start(args, format);
+    st = one(&k, p, s, file, name, format, args);
+    if (st == VITCL_OK)
+        vt_op_items(k, p, n, rows);
+    va_end(args);
+    return st;
+}
+
 void vt_op_groups(vt_kernel *k, const vt_plan *p, int n)
 {
     size_t wg = (size_t)group(p);
@@ -286,14 +330,8 @@ vitcl_status vt_op_pair(vt_plan *p, vt_step *s, const char *file,
 {
     const vt_val a = s->in[VT_PAIR_A];
     const int n = vt_op_count(p, a);
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
-
-    VT_TRY(vt_op_kernel(&k, p, s, file, kernel));
-    VT_TRY(vt_args(p, k, "vvvi", s->out[VT_PAIR_OUT], a, s->in[VT_PAIR_B], n));
-    vt_op_blocks(k, p, n, 1);
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, file, kernel, n, 1, "vvvi",
+                               s->out[VT_PAIR_OUT], a, s->in[VT_PAIR_B], n);
 }
 
 vitcl_status vt_op_rows_pair_shape(vt_plan *p, vt_step *s)
@@ -315,14 +353,8 @@ vitcl_status vt_op_rows_pair(vt_plan *p, vt_step *s, const char *file,
 {
     const vt_val a = s->in[VT_PAIR_A], b = s->in[VT_PAIR_B];
     const int r = vt_op_count(p, b);
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
-
-    VT_TRY(vt_op_kernel(&k, p, s, file, kernel));
-    VT_TRY(vt_args(p, k, "vvvi", s->out[VT_PAIR_OUT], a, b, r));
-    vt_op_blocks(k, p, r, vt_op_count(p, a) / r);
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, file, kernel, r, vt_op_count(p, a) / r,
+                               "vvvi", s->out[VT_PAIR_OUT], a, b, r);
 }
 
 vt_val vt_op_append_pair(vt_plan *p, const vt_op *op, vt_val a, vt_val b)

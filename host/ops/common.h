@@ -92,6 +92,14 @@ void vt_op_groups(vt_kernel *k, const vt_plan *p, int n);
 /* n by rows work-items, on GPUs more: item_x() and item_y() of
  * common_work.cl. */
 void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows);
+/* Of a step with one kernel: vt_op_kernel(), vt_args() of the format and what
+ * follows it, then vt_op_blocks() or vt_op_items() of n and rows. */
+vitcl_status vt_op_launch_blocks(vt_plan *p, vt_step *s, const char *file,
+                                 const char *name, int n, int rows,
+                                 const char *format, ...);
+vitcl_status vt_op_launch_items(vt_plan *p, vt_step *s, const char *file,
+                                const char *name, int n, int rows,
+                                const char *format, ...);
 /* Does the value begin at a multiple of 16 bytes, for loads and stores of as
  * many? */
 bool vt_op_aligned(vt_plan *p, vt_val v);

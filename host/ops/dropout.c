@@ -28,17 +28,12 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     int n = vt_op_count(p, s->in[IN_X]);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "dropout", "dropout"));
-    VT_TRY(vt_args(p, k, "vvviiiif", s->out[OUT_Y], s->in[IN_X], s->in[IN_STEP],
-                   n, s->i[I_TOGETHER], s->i[I_SALT], s->i[I_LIMIT],
-                   (double)s->f[F_FACTOR]));
-    vt_op_blocks(k, p, n, 1);
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "dropout", "dropout", n, 1, "vvviiiif",
+                               s->out[OUT_Y], s->in[IN_X], s->in[IN_STEP], n,
+                               s->i[I_TOGETHER], s->i[I_SALT], s->i[I_LIMIT],
+                               (double)s->f[F_FACTOR]);
 }
 
 static vt_val append(vt_plan *p, vt_val x, vt_val step, const int *i, float f)

@@ -169,16 +169,12 @@ done:
 
 static vitcl_status exact(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     int n = vt_dim(p, s->in[IN_W], 0);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "linear", "linear_exact"));
-    VT_TRY(vt_args(p, k, "vvvii", s->out[OUT_Y], s->in[IN_X], s->in[IN_W], n,
-                   vt_dim(p, s->in[IN_X], -1)));
-    vt_op_items(k, p, (n + 3) / 4, vt_op_rows(p, s->in[IN_X]));
-done:
-    return st;
+    return vt_op_launch_items(p, s, "linear", "linear_exact", (n + 3) / 4,
+                              vt_op_rows(p, s->in[IN_X]), "vvvii",
+                              s->out[OUT_Y], s->in[IN_X], s->in[IN_W], n,
+                              vt_dim(p, s->in[IN_X], -1));
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)

@@ -28,32 +28,22 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "mask_patches", "mask_patches"));
-    VT_TRY(vt_args(p, k, "vvvvii", s->out[OUT_Y], x, s->in[IN_SOURCE],
-                   s->in[IN_MASK], vt_dim(p, x, 1), c));
-    vt_op_blocks(k, p, c, vt_op_rows(p, x));
-done:
-    return st;
+    return vt_op_launch_blocks(
+        p, s, "mask_patches", "mask_patches", c, vt_op_rows(p, x), "vvvvii",
+        s->out[OUT_Y], x, s->in[IN_SOURCE], s->in[IN_MASK], vt_dim(p, x, 1), c);
 }
 
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val g = s->in[VT_DY];
     int c = vt_dim(p, g, 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "mask_patches", "mask_patches_grad_x"));
-    VT_TRY(vt_args(p, k, "vvvii", s->out[VT_DX], g, s->in[IN_SOURCE],
-                   vt_dim(p, g, 1), c));
-    vt_op_blocks(k, p, c, vt_op_rows(p, g));
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "mask_patches", "mask_patches_grad_x", c,
+                               vt_op_rows(p, g), "vvvii", s->out[VT_DX], g,
+                               s->in[IN_SOURCE], vt_dim(p, g, 1), c);
 }
 
 static const vt_op grad_x = {.name = "mask_patches_grad_x",
@@ -62,17 +52,13 @@ static const vt_op grad_x = {.name = "mask_patches_grad_x",
 
 static vitcl_status mask_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val g = s->in[VT_DY];
     int c = vt_dim(p, g, 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "mask_patches", "mask_patches_grad_mask"));
-    VT_TRY(vt_args(p, k, "vvviii", s->in[IN_MASK], g, s->in[IN_SOURCE],
-                   vt_op_rows(p, g), vt_dim(p, g, 1), c));
-    vt_op_blocks(k, p, c, 1);
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "mask_patches", "mask_patches_grad_mask",
+                               c, 1, "vvviii", s->in[IN_MASK], g,
+                               s->in[IN_SOURCE], vt_op_rows(p, g),
+                               vt_dim(p, g, 1), c);
 }
 
 static const vt_op grad_mask = {.name = "mask_patches_grad_mask",

@@ -44,16 +44,11 @@ static vitcl_status scalar_shape(vt_plan *p, vt_step *s)
 
 static vitcl_status scalar_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     int n = vt_op_count(p, s->in[SCALAR_X]);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "mul", "mul_scalar"));
-    VT_TRY(vt_args(p, k, "vvif", s->out[SCALAR_OUT], s->in[SCALAR_X], n,
-                   (double)s->f[F_FACTOR]));
-    vt_op_blocks(k, p, n, 1);
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "mul", "mul_scalar", n, 1, "vvif",
+                               s->out[SCALAR_OUT], s->in[SCALAR_X], n,
+                               (double)s->f[F_FACTOR]);
 }
 
 static void scalar_grad(vt_plan *p, const vt_step *s)

@@ -29,20 +29,15 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
 
 static vitcl_status adam_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     int n = vt_op_count(p, s->in[IN_W]);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "optimizer", "adam"));
-    VT_TRY(vt_args(p, k, "vvvvvvifffffi", s->in[IN_W], s->in[IN_GRAD],
-                   s->in[ADAM_M], s->in[ADAM_V], s->in[ADAM_HYPER],
-                   s->in[ADAM_NORM], n, (double)s->f[F_ADAM_MAX_NORM],
-                   (double)s->f[F_ADAM_BETA1], (double)s->f[F_ADAM_BETA2],
-                   (double)s->f[F_ADAM_EPS], (double)s->f[F_ADAM_DECAY],
-                   s->i[I_DECOUPLED]));
-    vt_op_blocks(k, p, n, 1);
-done:
-    return st;
+    return vt_op_launch_blocks(
+        p, s, "optimizer", "adam", n, 1, "vvvvvvifffffi", s->in[IN_W],
+        s->in[IN_GRAD], s->in[ADAM_M], s->in[ADAM_V], s->in[ADAM_HYPER],
+        s->in[ADAM_NORM], n, (double)s->f[F_ADAM_MAX_NORM],
+        (double)s->f[F_ADAM_BETA1], (double)s->f[F_ADAM_BETA2],
+        (double)s->f[F_ADAM_EPS], (double)s->f[F_ADAM_DECAY],
+        s->i[I_DECOUPLED]);
 }
 
 /* No grad, here and below: updates are not differentiated. */
@@ -72,18 +67,13 @@ void vt_adam(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
 
 static vitcl_status sgd_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     int n = vt_op_count(p, s->in[IN_W]);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "optimizer", "sgd"));
-    VT_TRY(vt_args(p, k, "vvvvvifff", s->in[IN_W], s->in[IN_GRAD], s->in[SGD_V],
-                   s->in[SGD_HYPER], s->in[SGD_NORM], n,
-                   (double)s->f[F_SGD_MAX_NORM], (double)s->f[F_SGD_MOMENTUM],
-                   (double)s->f[F_SGD_DECAY]));
-    vt_op_blocks(k, p, n, 1);
-done:
-    return st;
+    return vt_op_launch_blocks(
+        p, s, "optimizer", "sgd", n, 1, "vvvvvifff", s->in[IN_W],
+        s->in[IN_GRAD], s->in[SGD_V], s->in[SGD_HYPER], s->in[SGD_NORM], n,
+        (double)s->f[F_SGD_MAX_NORM], (double)s->f[F_SGD_MOMENTUM],
+        (double)s->f[F_SGD_DECAY]);
 }
 
 static const vt_op sgd = {

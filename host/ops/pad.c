@@ -25,17 +25,13 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     const int w = vt_dim(p, s->out[OUT_Y], 3);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "pad", "pad"));
-    VT_TRY(vt_args(p, k, "vviiiiii", s->out[OUT_Y], s->in[IN_X],
-                   vt_dim(p, s->in[IN_X], 2), vt_dim(p, s->in[IN_X], 3),
-                   vt_dim(p, s->out[OUT_Y], 2), w, s->i[I_TOP], s->i[I_LEFT]));
-    vt_op_blocks(k, p, w, vt_op_rows(p, s->out[OUT_Y]));
-done:
-    return st;
+    return vt_op_launch_blocks(
+        p, s, "pad", "pad", w, vt_op_rows(p, s->out[OUT_Y]), "vviiiiii",
+        s->out[OUT_Y], s->in[IN_X], vt_dim(p, s->in[IN_X], 2),
+        vt_dim(p, s->in[IN_X], 3), vt_dim(p, s->out[OUT_Y], 2), w, s->i[I_TOP],
+        s->i[I_LEFT]);
 }
 
 static void grad(vt_plan *p, const vt_step *s)

@@ -23,32 +23,22 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "pick", "pick"));
-    VT_TRY(vt_args(p, k, "vvvii", s->out[OUT_Y], x, s->in[IN_TOKEN],
-                   vt_dim(p, x, 1), c));
-    vt_op_blocks(k, p, c, vt_dim(p, x, 0));
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "pick", "pick", c, vt_dim(p, x, 0),
+                               "vvvii", s->out[OUT_Y], x, s->in[IN_TOKEN],
+                               vt_dim(p, x, 1), c);
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val dx = s->out[VT_DX];
     int c = vt_dim(p, dx, 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "pick", "pick_grad"));
-    VT_TRY(vt_args(p, k, "vvvii", dx, s->in[VT_DY], s->in[IN_TOKEN],
-                   vt_dim(p, dx, 1), c));
-    vt_op_blocks(k, p, c, vt_op_rows(p, dx));
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "pick", "pick_grad", c, vt_op_rows(p, dx),
+                               "vvvii", dx, s->in[VT_DY], s->in[IN_TOKEN],
+                               vt_dim(p, dx, 1), c);
 }
 
 static const vt_op pick_grad = {

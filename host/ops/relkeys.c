@@ -33,18 +33,13 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->in[IN_QKV];
     const int t = vt_dim(p, x, 1), h = s->i[I_HEADS];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "relkeys", "relkeys"));
-    VT_TRY(vt_args(p, k, "vvviiiif", s->out[OUT_BIAS], x, s->in[IN_KEYS], h,
-                   vt_dim(p, x, 2) / 3 / h, t, s->i[I_PREFIX],
-                   (double)s->f[F_SCALE]));
-    vt_op_items(k, p, t, vt_dim(p, x, 0) * h);
-done:
-    return st;
+    return vt_op_launch_items(p, s, "relkeys", "relkeys", t,
+                              vt_dim(p, x, 0) * h, "vvviiiif", s->out[OUT_BIAS],
+                              x, s->in[IN_KEYS], h, vt_dim(p, x, 2) / 3 / h, t,
+                              s->i[I_PREFIX], (double)s->f[F_SCALE]);
 }
 
 static double macs(const vt_plan *p, const vt_step *s)
@@ -56,18 +51,13 @@ static double macs(const vt_plan *p, const vt_step *s)
 
 static vitcl_status q_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->in[IN_QKV];
     const int t = vt_dim(p, x, 1), h = s->i[I_HEADS];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "relkeys", "relkeys_grad_q"));
-    VT_TRY(vt_args(p, k, "vvviiiif", s->out[VT_DX], s->in[VT_DY],
-                   s->in[IN_KEYS], h, vt_dim(p, x, 2) / 3 / h, t,
-                   s->i[I_PREFIX], (double)s->f[F_SCALE]));
-    vt_op_items(k, p, t, vt_dim(p, x, 0) * h);
-done:
-    return st;
+    return vt_op_launch_items(
+        p, s, "relkeys", "relkeys_grad_q", t, vt_dim(p, x, 0) * h, "vvviiiif",
+        s->out[VT_DX], s->in[VT_DY], s->in[IN_KEYS], h, vt_dim(p, x, 2) / 3 / h,
+        t, s->i[I_PREFIX], (double)s->f[F_SCALE]);
 }
 
 static const vt_op grad_q = {.name = "relkeys_grad_q",
@@ -76,18 +66,14 @@ static const vt_op grad_q = {.name = "relkeys_grad_q",
 
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->in[IN_QKV];
     const int h = s->i[I_HEADS];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "relkeys", "relkeys_grad_w"));
-    VT_TRY(vt_args(p, k, "vvviiiiif", s->in[IN_KEYS], s->in[VT_DY], x,
-                   vt_dim(p, x, 0), h, vt_dim(p, x, 2) / 3 / h, vt_dim(p, x, 1),
-                   s->i[I_PREFIX], (double)s->f[F_SCALE]));
-    vt_op_items(k, p, vt_dim(p, s->in[IN_KEYS], 0), h);
-done:
-    return st;
+    return vt_op_launch_items(p, s, "relkeys", "relkeys_grad_w",
+                              vt_dim(p, s->in[IN_KEYS], 0), h, "vvviiiiif",
+                              s->in[IN_KEYS], s->in[VT_DY], x, vt_dim(p, x, 0),
+                              h, vt_dim(p, x, 2) / 3 / h, vt_dim(p, x, 1),
+                              s->i[I_PREFIX], (double)s->f[F_SCALE]);
 }
 
 static const vt_op grad_w = {.name = "relkeys_grad_w",

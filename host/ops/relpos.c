@@ -18,30 +18,20 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     int pairs = s->i[I_TQ] * s->i[I_TK];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "relpos", "relpos"));
-    VT_TRY(vt_args(p, k, "vvvii", s->out[OUT_BIAS], s->in[IN_TABLE],
-                   s->in[IN_INDEX], pairs, s->i[I_HEADS]));
-    vt_op_blocks(k, p, pairs, s->i[I_HEADS]);
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "relpos", "relpos", pairs, s->i[I_HEADS],
+                               "vvvii", s->out[OUT_BIAS], s->in[IN_TABLE],
+                               s->in[IN_INDEX], pairs, s->i[I_HEADS]);
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
-
-    VT_TRY(vt_op_kernel(&k, p, s, "relpos", "relpos_grad"));
-    VT_TRY(vt_args(p, k, "vvvvii", s->in[IN_TABLE], s->in[VT_DY],
-                   s->in[IN_START], s->in[IN_ORDER], s->i[I_TQ] * s->i[I_TK],
-                   s->i[I_HEADS]));
-    vt_op_items(k, p, s->i[I_HEADS], vt_dim(p, s->in[IN_TABLE], 0));
-done:
-    return st;
+    return vt_op_launch_items(p, s, "relpos", "relpos_grad", s->i[I_HEADS],
+                              vt_dim(p, s->in[IN_TABLE], 0), "vvvvii",
+                              s->in[IN_TABLE], s->in[VT_DY], s->in[IN_START],
+                              s->in[IN_ORDER], s->i[I_TQ] * s->i[I_TK],
+                              s->i[I_HEADS]);
 }
 
 static const vt_op relpos_grad = {.name = "relpos_grad",

@@ -37,18 +37,14 @@ done:
 /* rope_grad: IN_QKV is the gradient of OUT_QKV. */
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->in[IN_QKV];
     int c = vt_dim(p, x, 2) / 3, d = c / s->i[I_HEADS];
     int each = is_each(p, s) ? (vt_dim(p, x, 1) - s->i[I_SKIP]) * 2 * d : 0;
 
-    VT_TRY(vt_op_kernel(&k, p, s, "rope", s->op->name));
-    VT_TRY(vt_args(p, k, "vvviiiiii", s->out[OUT_QKV], x, s->in[IN_TABLE],
-                   vt_dim(p, x, 1), c, d, s->i[I_SKIP], s->i[I_HALVES], each));
-    vt_op_blocks(k, p, 3 * c / 2, vt_op_rows(p, x));
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "rope", s->op->name, 3 * c / 2,
+                               vt_op_rows(p, x), "vvviiiiii", s->out[OUT_QKV],
+                               x, s->in[IN_TABLE], vt_dim(p, x, 1), c, d,
+                               s->i[I_SKIP], s->i[I_HALVES], each);
 }
 
 static const vt_op rope_grad = {

@@ -24,28 +24,20 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     int c = vt_dim(p, s->out[OUT_Y], -1);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "swiglu", "swiglu"));
-    VT_TRY(vt_args(p, k, "vvi", s->out[OUT_Y], s->in[IN_X], c));
-    vt_op_blocks(k, p, c, vt_op_rows(p, s->out[OUT_Y]));
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "swiglu", "swiglu", c,
+                               vt_op_rows(p, s->out[OUT_Y]), "vvi",
+                               s->out[OUT_Y], s->in[IN_X], c);
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     int c = vt_dim(p, s->in[VT_DY], -1);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "swiglu", "swiglu_grad"));
-    VT_TRY(vt_args(p, k, "vvvi", s->out[VT_DX], s->in[VT_DY], s->in[IN_X], c));
-    vt_op_blocks(k, p, c, vt_op_rows(p, s->in[VT_DY]));
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "swiglu", "swiglu_grad", c,
+                               vt_op_rows(p, s->in[VT_DY]), "vvvi",
+                               s->out[VT_DX], s->in[VT_DY], s->in[IN_X], c);
 }
 
 static const vt_op swiglu_grad = {

@@ -15,6 +15,8 @@
 #include "ocl/precision.h"
 #include "plan/store.h"
 
+#include <stdarg.h>
+
 #define VT_NONE (-1)
 #define VT_NAME 112
 #define VT_INS 10
@@ -225,6 +227,8 @@ vitcl_status vt_step_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
 /* Set arguments from a format, one letter each: 'v' vt_val (its buffer, NULL
  * for VT_NONE), 'b' vt_buf *, 'i' int, 'f' double. */
 vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...);
+vitcl_status vt_args_of(vt_plan *p, vt_kernel *k, const char *format,
+                        va_list args);
 
 /* ---- running ---- */
 /* Compute the arena's size, vt_plan_memory_of(), without allocating it. */

@@ -94,13 +94,12 @@ done:
     return st;
 }
 
-vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...)
+vitcl_status vt_args_of(vt_plan *p, vt_kernel *k, const char *format,
+                        va_list args)
 {
     vitcl_status st = VITCL_OK;
     vt_buf *b = NULL;
-    va_list args;
 
-    va_start(args, format);
     for (unsigned i = 0; format[i] && st == VITCL_OK; i++) {
         switch (format[i]) {
         case 'v':
@@ -121,6 +120,16 @@ vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...)
             st = vt_fail(VITCL_EINVAL, "argument format '%c'", format[i]);
         }
     }
+    return st;
+}
+
+vitcl_status vt_args(vt_plan *p, vt_kernel *k, const char *format, ...)
+{
+    vitcl_status st;
+    va_list args;
+
+    va_start(args, format);
+    st = vt_args_of(p, k, format, args);
     va_end(args);
     return st;
 }
