@@ -53,17 +53,17 @@ static vitcl_status prepare(const vt_settings *s, const char *folder,
 
     VT_TRY(vt_run_dir_begin(folder));
     VT_TRY(vt_settings_save(s, folder));
-    if (s->model) {
-        VT_TRY(open_start(&m, s->model, folder));
-        if (s->pixels && vt_pixels_named(&pixels, s->pixels))
+    if (s->o.model) {
+        VT_TRY(open_start(&m, s->o.model, folder));
+        if (s->o.pixels && vt_pixels_named(&pixels, s->o.pixels))
             vt_model_choose_pixels(m, pixels);
-        VT_TRY(vt_model_files_finetune(&p, m, s->height, s->width, d));
+        VT_TRY(vt_model_files_finetune(&p, m, s->o.height, s->o.width, d));
     } else {
-        if (s->config)
-            VT_TRY(vt_json_load(&json, s->config, 1 << 20, 16));
-        VT_TRY(vt_model_files_random(&p, s->preset, json, s->config, s->height,
-                                     s->width, s->masked ? NULL : d,
-                                     s->random_state));
+        if (s->o.config)
+            VT_TRY(vt_json_load(&json, s->o.config, 1 << 20, 16));
+        VT_TRY(vt_model_files_random(&p, s->o.preset, json, s->o.config,
+                                     s->o.height, s->o.width,
+                                     s->masked ? NULL : d, s->o.random_state));
     }
     VT_TRY(vt_model_files_write(&p, folder));
 done:
@@ -92,7 +92,7 @@ static vitcl_status open_val(vt_dataset **out, uint32_t **label,
                              const vt_dataset *data, void *context)
 {
     vitcl_status st = VITCL_OK;
-    const char *path = o->val ? o->val : s->val;
+    const char *path = s->o.val;
 
     if (!path)
         return VITCL_OK;
@@ -100,8 +100,8 @@ static vitcl_status open_val(vt_dataset **out, uint32_t **label,
         out, path,
         &(vt_dataset_options){
             .validation = true,
-            .follow = s->follow,
-            .columns = vt_path_is_folder(path) ? NULL : s->columns}));
+            .follow = s->o.follow,
+            .columns = vt_path_is_folder(path) ? NULL : s->o.columns}));
     vt_pictures_remark(*out, o, context);
     *left_out += vt_dataset_count(*out);
     VT_TRY(vt_pictures_check(NULL, *out, o, context));
@@ -180,8 +180,6 @@ static vitcl_status follow(vitcl_train_options *o, const vt_ranks *r)
     *o = (vitcl_train_options){.size = sizeof *o,
                                .output = given.output,
                                .data = given.data,
-                               .val = given.val,
-                               .patience = given.patience,
                                .gemm = given.gemm,
                                .workers = given.workers,
                                .checkpoint_steps = given.checkpoint_steps,
@@ -240,15 +238,15 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
         VT_TRY(vt_settings_load(&s, &o));
     else
         VT_TRY(vt_run_dir_check(o.output));
-    VT_TRY(check_ranks(&ranks, o.resume ? s.slices : VT_MAX(o.slices, 1u)));
-    data = o.data ? o.data : s.data;
+    VT_TRY(check_ranks(&ranks, o.resume ? s.o.slices : VT_MAX(o.slices, 1u)));
+    data = o.data ? o.data : s.o.data;
     if (!data) {
         st = vt_fail(VITCL_EINVAL, "training needs data");
         goto done;
     }
-    how.split = o.resume ? s.split : o.split;
-    how.follow = o.resume ? s.follow != 0 : o.follow != 0;
-    how.columns = o.resume ? s.columns : o.columns;
+    how.split = o.resume ? s.o.split : o.split;
+    how.follow = o.resume ? s.o.follow : o.follow != 0;
+    how.columns = o.resume ? s.o.columns : o.columns;
     VT_TRY(vt_dataset_open_as(&d, data, &how));
     vt_pictures_remark(d, &o, context);
     left_out = vt_dataset_count(d);
@@ -273,32 +271,31 @@ vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
         VT_TRY(prepare(&s, o.output, d));
         VT_TRY(vt_left_out_save(&without, o.output));
     }
-    VT_TRY(vt_train(
-        &last, &(vt_training){.dev = device->dev,
-                              .gemm = o.gemm,
-                              .folder = o.output,
-                              .settings = &s,
-                              .data = d,
-                              .val = val,
-                              .val_label = val_label,
-                              .patience = o.patience ? o.patience : s.patience,
-                              .resume = o.resume != 0,
-                              .workers = o.workers,
-                              .checkpoint_steps = o.checkpoint_steps,
-                              .report = report,
-                              .show = o.show,
-                              .preview = o.preview,
-                              .predicted = o.predicted,
-                              .scoring = o.checking,
-                              .context = context,
-                              .begins = tell,
-                              .with = &(remarks){.data = d,
-                                                 .options = &o,
-                                                 .changed = s.changed,
-                                                 .asymmetry = asymmetry,
-                                                 .context = context},
-                              .ranks = &ranks,
-                              .kept = &kept}));
+    VT_TRY(vt_train(&last,
+                    &(vt_training){.dev = device->dev,
+                                   .gemm = o.gemm,
+                                   .folder = o.output,
+                                   .settings = &s,
+                                   .data = d,
+                                   .val = val,
+                                   .val_label = val_label,
+                                   .resume = o.resume != 0,
+                                   .workers = o.workers,
+                                   .checkpoint_steps = o.checkpoint_steps,
+                                   .report = report,
+                                   .show = o.show,
+                                   .preview = o.preview,
+                                   .predicted = o.predicted,
+                                   .scoring = o.checking,
+                                   .context = context,
+                                   .begins = tell,
+                                   .with = &(remarks){.data = d,
+                                                      .options = &o,
+                                                      .changed = s.changed,
+                                                      .asymmetry = asymmetry,
+                                                      .context = context},
+                                   .ranks = &ranks,
+                                   .kept = &kept}));
     VT_TRY(vt_ranks_close(&ranks));
     last.left_out = left_out;
     vt_sized_give(out, &last, sizeof last);

@@ -7,13 +7,13 @@
 
 static const opt options[] = {
     OPT_ROW(training, 'm', "model", OPT_TEXT, "DIR",
-            "checkpoint to begin with; else VITCL_MODEL", model),
+            "checkpoint to begin with; else VITCL_MODEL", o.model),
     TRAINING_OPTIONS,
     OPT_ROW(training, 0, "freeze", OPT_LIST, "PATTERN",
             "parameters that stay as they are, such as 'blocks.[0-5].*'",
             freeze),
     OPT_ROW(training, 0, "pixels", OPT_CHOICE, "pillow|torchvision",
-            PIXELS_HELP, pixels),
+            PIXELS_HELP, o.pixels),
     OPT_DONE};
 
 static int run(void *into, const words *operands)
@@ -22,9 +22,9 @@ static int run(void *into, const words *operands)
     const char *path = getenv("VITCL_MODEL");
 
     (void)operands;
-    if (!t->model && !t->resume && path && path[0])
-        t->model = path;
-    if (!t->resume && !t->model)
+    if (!t->o.model && !t->resume && path && path[0])
+        t->o.model = path;
+    if (!t->resume && !t->o.model)
         return usage("no model given; name a checkpoint with -m DIR");
     return train(t, "finetune");
 }

@@ -5,13 +5,13 @@
 
 static const opt options[] = {
     OPT_ROW(training, 0, "preset", OPT_TEXT, "NAME",
-            "an architecture, such as vit-ti/16", preset),
+            "an architecture, such as vit-ti/16", o.preset),
     OPT_ROW(training, 0, "config", OPT_TEXT, "FILE",
-            "a config.json in timm's format, instead of a preset", config),
+            "a config.json in timm's format, instead of a preset", o.config),
     OPT_ROW(training, 0, "objective", OPT_CHOICE, "classes|masked-patch",
             "classes (default), or the colours of masked patches, without "
             "labels",
-            objective),
+            o.objective),
     OPT_ROW(training, 0, "show-predicted", OPT_FILE, "FILE.png|FILE.svg",
             "with masked-patch: draw original, masked and predicted patches",
             show_predicted),
@@ -25,9 +25,9 @@ static int run(void *into, const words *operands)
     const training *t = into;
 
     (void)operands;
-    if (t->preset && t->config)
+    if (t->o.preset && t->o.config)
         return usage("--preset and --config cannot be used together");
-    if (!t->resume && !t->preset && !t->config)
+    if (!t->resume && !t->o.preset && !t->o.config)
         return usage("--preset NAME or --config FILE is required");
     return train(t, "train");
 }

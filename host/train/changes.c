@@ -7,51 +7,9 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "train/settings_rules.h"
 
 #include <string.h>
-
-typedef enum { KEEP, CHANGE, RENEW, IGNORE } rule;
-
-static const struct {
-    const char *key;
-    rule rule;
-    const char *why; /* of KEEP */
-} rules[] = {
-    {"data", IGNORE, NULL}, /* it may have moved */
-    {"val", RENEW, NULL},   /* steps do not depend on them */
-    {"patience", RENEW, NULL},
-    {"epochs", CHANGE, NULL},
-    {"lr", CHANGE, NULL},
-    {"micro", CHANGE, NULL},
-    {"augment", CHANGE, NULL},
-    {"slices", KEEP, "its sums would be rounded in another order"},
-    {"batch", KEEP, "steps are counted in batches"},
-    {"hold_out", KEEP, "held-out pictures would be trained with"},
-    {"split", KEEP, "these are other pictures"},
-    {"follow", KEEP, "these are other pictures"},
-    {"columns", KEEP, "these are other pictures"},
-    {"random_state", KEEP, "the order of the pictures depends on it"},
-    {"preset", KEEP, "this is another model"},
-    {"config", KEEP, "this is another model"},
-    {"model", KEEP, "this is another model"},
-    {"objective", KEEP, "this is another model"},
-    {"pixels", KEEP, "the pictures would be resized in another way"},
-    {"height", KEEP, "the model's positions have this size"},
-    {"width", KEEP, "the model's positions have this size"},
-    {"freeze", KEEP, "the optimiser has no state for other parameters"},
-    {"settings", KEEP, "the optimiser's state belongs to them"},
-    {"precision", KEEP, "its steps would be rounded in another way"}};
-
-static rule rule_of(const char *key, const char **why)
-{
-    for (size_t i = 0; i < VT_COUNT(rules); i++)
-        if (strcmp(rules[i].key, key) == 0) {
-            *why = rules[i].why;
-            return rules[i].rule;
-        }
-    *why = "the steps so far depend on it";
-    return KEEP;
-}
 
 /* For a message: 0.1, not all digits of the nearest double. */
 static vitcl_status to_text(char **out, const vt_json *v, const char *unset)
@@ -81,37 +39,30 @@ static vitcl_status refuse(const char *folder, const char *key, const char *old,
                    folder, key, old, given, why);
 }
 
-/* How a message shows a member that is not there; a value is its default. */
-static const char *unset(const char *key)
-{
-    return strcmp(key, "slices") == 0      ? "1"
-           : strcmp(key, "objective") == 0 ? "\"classes\""
-                                           : "unset";
-}
-
 /* Whether a member of `given` changes the old one; adds to *what, but for one
  * that is renewed. */
 static vitcl_status judge(bool *changes, vt_text *what, const vt_json *old,
                           const vt_json *given, const char *folder)
 {
     vitcl_status st = VITCL_OK;
-    const char *key = vt_json_key(given), *why;
-    const rule r = rule_of(key, &why);
+    const char *key = vt_json_key(given);
+    const vt_setting *r = vt_setting_find(key);
+    const char *unset = r->unset ? r->unset : "unset";
     char *before = NULL, *after = NULL;
 
     *changes = false;
-    if (r == IGNORE)
+    if (r->rule == VT_SETTING_IGNORE)
         return VITCL_OK;
-    VT_TRY(to_text(&before, vt_json_get(old, key), unset(key)));
-    VT_TRY(to_text(&after, given, unset(key)));
+    VT_TRY(to_text(&before, vt_json_get(old, key), unset));
+    VT_TRY(to_text(&after, given, unset));
     if (strcmp(before, after) == 0)
         goto done;
-    if (r == KEEP) {
-        st = refuse(folder, key, before, after, why);
+    if (r->rule == VT_SETTING_KEEP) {
+        st = refuse(folder, key, before, after, r->why);
         goto done;
     }
     *changes = true;
-    if (r == CHANGE)
+    if (r->rule == VT_SETTING_CHANGE)
         fprintf(what->f, "%s%s %s -> %s", ftell(what->f) > 0 ? ", " : "", key,
                 before, after);
 done:

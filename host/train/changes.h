@@ -1,10 +1,6 @@
 /*
- * changes.h - which settings a training may change when it is resumed.
- *
- * The number of epochs, the learning rate, the augmentation and the size of a
- * pass only concern the steps to come. No step depends on the pictures that are
- * scored, or on the patience. What the done steps depend on, or how they are
- * counted, stays.
+ * changes.h - changes a training that is resumed, by the rules of
+ * settings_rules.h.
  */
 #ifndef VT_TRAIN_CHANGES_H
 #define VT_TRAIN_CHANGES_H

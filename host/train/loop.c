@@ -76,9 +76,9 @@ static bool patience_ends(const vt_loop *l, long steps)
 {
     const double epoch = (double)(steps / l->epoch_steps);
 
-    return l->job->patience && l->notes.best_epoch > 0 &&
+    return l->s->o.patience && l->notes.best_epoch > 0 &&
            steps % l->epoch_steps == 0 &&
-           epoch - l->notes.best_epoch >= l->job->patience;
+           epoch - l->notes.best_epoch >= l->s->o.patience;
 }
 
 /* ---- steps ---- */
@@ -94,7 +94,7 @@ static vitcl_status not_finite(vt_loop *l, double loss, long step)
         VITCL_EINVAL,
         "step %ld: the loss is %g; first output that is not finite: %s; %s "
         "with a learning rate below %g%s",
-        step + 1, loss, what, resumes ? "resume" : "start again", l->s->lr,
+        step + 1, loss, what, resumes ? "resume" : "start again", l->s->o.lr,
         resumes ? "; if that ends the same way, begin a new training run" : "");
 done:
     return st;
@@ -177,7 +177,7 @@ done:
 static vitcl_status one_step(vitcl_train_event *e, vt_loop *l, long step)
 {
     vitcl_status st = VITCL_OK;
-    const uint32_t micro = l->s->micro;
+    const uint32_t micro = l->s->o.micro;
     uint64_t right = 0;
     double sum = 0;
     vt_batch b;
@@ -196,8 +196,8 @@ static vitcl_status one_step(vitcl_train_event *e, vt_loop *l, long step)
     VT_TRY(vt_trainer_update(l->trainer, e->lr, step));
     e->step = (uint64_t)step + 1;
     e->epoch = (uint32_t)(step / l->epoch_steps) + 1;
-    e->loss = sum * micro / l->s->batch;
-    e->accuracy = (double)right / (double)(l->s->batch * l->answers.asked);
+    e->loss = sum * micro / l->s->o.batch;
+    e->accuracy = (double)right / (double)(l->s->o.batch * l->answers.asked);
     count_step(e, &l->notes, step % l->epoch_steps == 0);
 done:
     return st;
@@ -288,8 +288,8 @@ static vitcl_status go(vitcl_train_event *out, vt_loop *l, long first)
     vitcl_train_event e = {.size = sizeof e,
                            .step = (uint64_t)first,
                            .steps = (uint64_t)l->steps,
-                           .epochs = l->s->epochs,
-                           .pictures = l->s->batch};
+                           .epochs = l->s->o.epochs,
+                           .pictures = l->s->o.batch};
     const vt_plan_memory memory = vt_trainer_memory(l->trainer);
     bool stop = !l->unscored.due && patience_ends(l, first);
 
@@ -375,7 +375,7 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_training *job)
         st = vt_fail(VITCL_EINVAL,
                      "%s: %ld steps are done, but epochs %u is only %ld; give "
                      "more epochs",
-                     job->folder, first, l.s->epochs, l.steps);
+                     job->folder, first, l.s->o.epochs, l.steps);
         goto done;
     }
     VT_TRY(renew(&l, first));

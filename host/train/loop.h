@@ -16,8 +16,7 @@ typedef struct vt_training {
     const vt_dataset *data;
     const vt_dataset *val; /* NULL: none */
     const uint32_t
-        *val_label;    /* vt_score_match()'s; NULL with masked patches */
-    uint32_t patience; /* 0: without end */
+        *val_label; /* vt_score_match()'s; NULL with masked patches */
     bool resume;
     uint32_t workers, checkpoint_steps;
     vitcl_train_report report;

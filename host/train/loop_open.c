@@ -34,21 +34,22 @@ static vitcl_status choose(vt_loop *l)
 {
     vitcl_status st = VITCL_OK;
     const size_t n = vt_dataset_count(l->job->data);
-    vt_random r = vt_random_new(l->s->random_state ^ HOLD, n, 0);
+    vt_random r = vt_random_new(l->s->o.random_state ^ HOLD, n, 0);
 
-    if (l->s->hold_out >= n)
+    if (l->s->o.hold_out >= n)
         return vt_fail(VITCL_EINVAL, "cannot hold out %u of %zu pictures",
-                       l->s->hold_out, n);
+                       l->s->o.hold_out, n);
     VT_TRY(VT_NEW(&l->chosen, n));
     vt_shuffle(l->chosen, n, vt_random_next(&r));
-    l->trained = n - l->s->hold_out;
+    l->trained = n - l->s->o.hold_out;
     l->held = (vt_held_out){.feed = &l->feed,
                             .d = l->job->data,
                             .chosen = l->chosen + l->trained,
-                            .count = l->s->hold_out};
-    l->epoch_steps = vt_batches_steps(l->trained, l->s->batch, true);
-    l->steps = l->epoch_steps * (long)l->s->epochs;
-    if (l->steps / l->epoch_steps != (long)l->s->epochs || l->steps > INT32_MAX)
+                            .count = l->s->o.hold_out};
+    l->epoch_steps = vt_batches_steps(l->trained, l->s->o.batch, true);
+    l->steps = l->epoch_steps * (long)l->s->o.epochs;
+    if (l->steps / l->epoch_steps != (long)l->s->o.epochs ||
+        l->steps > INT32_MAX)
         st = vt_fail(
             VITCL_EINVAL,
             "too many epochs: a training run has at most 2^31 - 1 steps");
@@ -133,16 +134,16 @@ static vitcl_status share(vt_loop *l)
 {
     vitcl_status st = VITCL_OK;
     const vt_settings *s = l->s;
-    const uint32_t n = l->ranks->count, each = s->slices / n;
+    const uint32_t n = l->ranks->count, each = s->o.slices / n;
     uint32_t passes;
 
-    l->share = (vt_share){s->batch, s->slices, s->micro};
-    passes = vt_share_passes(&l->share) * s->slices;
+    l->share = (vt_share){s->o.batch, s->o.slices, s->o.micro};
+    passes = vt_share_passes(&l->share) * s->o.slices;
     l->passes = passes / n;
-    VT_TRY(vt_filled_new(&l->filled, &l->feed, s->micro));
+    VT_TRY(vt_filled_new(&l->filled, &l->feed, s->o.micro));
     VT_TRY(VT_NEW(&l->mine, l->passes));
     VT_TRY(VT_NEW(&l->all, passes));
-    if (s->slices > 1)
+    if (s->o.slices > 1)
         VT_TRY(vt_slices_new(&l->slices, l->trainer, l->ranks));
     if (n > 1) {
         l->feed.from = vt_share_begin(&l->share, each * l->ranks->rank);
@@ -164,7 +165,7 @@ static vitcl_status open_feed(vt_loop *l)
     l->feed = (vt_batches_options){.d = job->data,
                                    .chosen = l->chosen,
                                    .count = l->trained,
-                                   .batch = s->batch,
+                                   .batch = s->o.batch,
                                    .height = (uint32_t)c->height,
                                    .width = (uint32_t)c->width_px,
                                    .classes =
@@ -173,16 +174,15 @@ static vitcl_status open_feed(vt_loop *l)
                                    .patch_w = s->masked ? c->patch_w : 0,
                                    .augmented = true,
                                    .smoothing = l->optimizer.label_smoothing,
-                                   .random_state = s->random_state,
+                                   .random_state = s->o.random_state,
                                    .end = l->steps,
                                    .workers = job->workers};
-    if (!vt_augment_named(&l->feed.augment, s->augment, l->feed.height,
+    if (!vt_augment_named(&l->feed.augment, s->o.augment, l->feed.height,
                           l->feed.width))
         VT_TRY(vt_fail(VITCL_EINVAL,
                        "augmentation \"%s\" is none of none, crop, light, full",
-                       s->augment));
-    VT_TRY(vt_augment_change(&l->feed.augment, vt_json_get(s->json, "settings"),
-                             "settings"));
+                       s->o.augment));
+    VT_TRY(vt_augment_change(&l->feed.augment, s->file, "settings"));
     VT_TRY(vt_model_preprocess(&l->feed.how, l->model, l->feed.height,
                                l->feed.width));
 done:
@@ -206,19 +206,19 @@ vitcl_status vt_loop_open(vt_loop *l, const vt_training *job)
         &l->trainer, l->model, &l->optimizer,
         &(vt_trainer_options){.dev = job->dev,
                               .gemm = job->gemm,
-                              .precision = s->precision,
-                              .batch = (int)s->micro,
-                              .pictures = (int)s->batch,
+                              .precision = s->o.precision,
+                              .batch = (int)s->o.micro,
+                              .pictures = (int)s->o.batch,
                               .height = c->height,
                               .width = c->width_px,
                               .masked = s->masked,
-                              .random_state = (unsigned)s->random_state}));
+                              .random_state = (unsigned)s->o.random_state}));
     VT_TRY(check_parameters(l));
-    VT_TRY(vt_answers_new(&l->answers, l->trainer, s->micro, s->masked,
+    VT_TRY(vt_answers_new(&l->answers, l->trainer, s->o.micro, s->masked,
                           l->optimizer.label_smoothing));
-    l->checkpoint =
-        (vt_checkpoint){job->folder,     l->trainer, l->model,    &l->optimizer,
-                        s->random_state, &l->notes,  &l->unscored};
+    l->checkpoint = (vt_checkpoint){job->folder,   l->trainer,        l->model,
+                                    &l->optimizer, s->o.random_state, &l->notes,
+                                    &l->unscored};
     l->held.ranks = l->ranks;
     l->held.averages = l->optimizer.ema > 0;
     l->held.progress = job->scoring;

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "train/changes.h"
 #include "train/model_files.h"
-#include "train/settings_check.h"
+#include "train/settings_rules.h"
 #include "train/share.h"
 
 #include <math.h>
@@ -29,52 +29,69 @@ void vt_settings_free(vt_settings *s)
 
 /* ---- options -> JSON ---- */
 
-static void put_text(FILE *f, const char *key, const char *value)
+static void put_patterns(FILE *f, const char *const *pattern)
 {
-    if (!value)
-        return;
+    putc('[', f);
+    for (size_t i = 0; pattern[i]; i++) {
+        fputs(i ? ", " : "", f);
+        vt_json_print_string(f, pattern[i]);
+    }
+    putc(']', f);
+}
+
+static void put_key(FILE *f, const char *key)
+{
     fprintf(f, ",\n  \"%s\": ", key);
-    vt_json_print_string(f, value);
 }
 
 static void put_number(FILE *f, const char *key, double value)
 {
-    if (value != 0)
-        vt_print(f, ",\n  \"%s\": %.17g", key, value);
+    if (value == 0)
+        return;
+    put_key(f, key);
+    vt_print(f, "%.17g", value);
 }
 
-static void put_options(FILE *f, const vitcl_train_options *o)
+/* One that is not given is left out. */
+static void put(FILE *f, const vt_setting *r, const vt_settings *s)
 {
-    put_text(f, "preset", o->preset);
-    put_text(f, "config", o->config);
-    put_text(f, "model", o->model);
-    put_text(f, "data", o->data);
-    put_text(f, "split", o->split);
-    put_text(f, "val", o->val);
-    put_text(f, "augment", o->augment);
-    put_text(f, "objective", o->objective);
-    put_text(f, "pixels", o->pixels);
-    put_text(f, "columns", o->columns);
-    if (o->precision != VITCL_F32)
-        put_text(f, "precision", vt_precision_name(o->precision));
-    put_number(f, "epochs", o->epochs);
-    put_number(f, "batch", o->batch);
-    put_number(f, "micro", o->micro);
-    put_number(f, "slices", o->slices);
-    put_number(f, "lr", o->lr);
-    put_number(f, "random_state", (double)o->random_state);
-    put_number(f, "height", o->height);
-    put_number(f, "width", o->width);
-    put_number(f, "hold_out", o->hold_out);
-    put_number(f, "patience", o->patience);
-    put_number(f, "follow", o->follow != 0);
-    if (o->freeze && o->freeze[0]) {
-        fputs(",\n  \"freeze\": [", f);
-        for (size_t i = 0; o->freeze[i]; i++) {
-            fputs(i ? ", " : "", f);
-            vt_json_print_string(f, o->freeze[i]);
-        }
-        fputc(']', f);
+    const void *at = (const char *)s + r->at;
+    const char *text;
+    const char *const *patterns;
+    vitcl_precision precision;
+
+    switch (r->kind) {
+    case VT_SETTING_TEXT:
+        if ((text = *(const char *const *)at))
+            put_key(f, r->key), vt_json_print_string(f, text);
+        break;
+    case VT_SETTING_COUNT:
+        put_number(f, r->key, *(const uint32_t *)at);
+        break;
+    case VT_SETTING_FLAG:
+        put_number(f, r->key, *(const int *)at != 0);
+        break;
+    case VT_SETTING_RATE:
+        put_number(f, r->key, *(const double *)at);
+        break;
+    case VT_SETTING_STATE:
+        put_number(f, r->key, (double)*(const uint64_t *)at);
+        break;
+    case VT_SETTING_PRECISION:
+        precision = *(const vitcl_precision *)at;
+        if (precision != VITCL_F32)
+            put_key(f, r->key),
+                vt_json_print_string(f, vt_precision_name(precision));
+        break;
+    case VT_SETTING_PATTERNS:
+        patterns = *(const char *const *const *)at;
+        if (patterns && patterns[0])
+            put_key(f, r->key), put_patterns(f, patterns);
+        break;
+    case VT_SETTING_FILE:
+        if (s->file)
+            put_key(f, r->key), vt_json_print(f, s->file);
+        break;
     }
 }
 
@@ -142,26 +159,22 @@ static vitcl_status load_file(vt_json **out, const vitcl_train_options *o)
     return o->settings ? vt_json_load(out, o->settings, 1 << 20, 8) : VITCL_OK;
 }
 
-/* settings: those of load_file(). */
-static vitcl_status to_json(vt_json **out, const vitcl_train_options *o,
-                            const vt_json *settings, const vt_dataset *d)
+/* s: what was given, and settings of load_file(). */
+static vitcl_status to_json(vt_json **out, vt_settings *s, const vt_dataset *d)
 {
     vitcl_status st = VITCL_OK;
     char *json = NULL;
     vt_text text;
 
-    VT_TRY(vt_settings_check_names(o, d));
-    if (settings)
-        VT_TRY(check_file(settings, o->lr, o->settings));
+    s->pictures = d ? vt_dataset_count(d) : 0;
+    s->classes = d ? vt_dataset_classes(d) : 0;
+    VT_TRY(vt_settings_check_names(s, d));
+    if (s->file)
+        VT_TRY(check_file(s->file, s->o.lr, s->o.settings));
     VT_TRY(vt_text_open(&text));
     fputs("{\n  \"format\": \"vitcl-training\"", text.f);
-    put_options(text.f, o);
-    if (settings) {
-        fputs(",\n  \"settings\": ", text.f);
-        vt_json_print(text.f, settings);
-    }
-    put_number(text.f, "pictures", d ? vt_dataset_count(d) : 0);
-    put_number(text.f, "classes", d ? vt_dataset_classes(d) : 0);
+    for (const vt_setting *r = vt_setting_rows; r->key; r++)
+        put(text.f, r, s);
     fputs("\n}\n", text.f);
     VT_TRY(vt_text_take(&json, &text));
     VT_TRY(vt_json_parse(out, json, text.size, 10, "settings"));
@@ -171,56 +184,6 @@ done:
 }
 
 /* ---- JSON -> settings ---- */
-
-static vitcl_status read_counts(vt_settings *s, const vt_json *json,
-                                const char *name)
-{
-    const struct {
-        const char *key;
-        uint32_t *to;
-    } counts[] = {{"epochs", &s->epochs},     {"batch", &s->batch},
-                  {"micro", &s->micro},       {"slices", &s->slices},
-                  {"height", &s->height},     {"width", &s->width},
-                  {"hold_out", &s->hold_out}, {"patience", &s->patience},
-                  {"pictures", &s->pictures}, {"classes", &s->classes},
-                  {"follow", &s->follow}};
-
-    for (size_t i = 0; i < VT_COUNT(counts); i++) {
-        const vt_json *v = vt_json_get(json, counts[i].key);
-        uint64_t n = 0;
-
-        if (v && (!vt_json_uint(&n, v) || n > INT32_MAX))
-            return vt_fail(VITCL_ECORRUPT,
-                           "%s: \"%s\" must be a whole number below 2^31", name,
-                           counts[i].key);
-        *counts[i].to = (uint32_t)n;
-    }
-    return VITCL_OK;
-}
-
-static vitcl_status read_texts(vt_settings *s, const vt_json *json,
-                               const char *name)
-{
-    const struct {
-        const char *key, **to;
-    } texts[] = {{"preset", &s->preset},       {"config", &s->config},
-                 {"model", &s->model},         {"data", &s->data},
-                 {"split", &s->split},         {"augment", &s->augment},
-                 {"objective", &s->objective}, {"val", &s->val},
-                 {"pixels", &s->pixels},       {"columns", &s->columns}};
-    vitcl_status st = VITCL_OK;
-    const char *precision = "f32";
-
-    for (size_t i = 0; i < VT_COUNT(texts); i++)
-        VT_TRY(vt_optimizer_config_word(texts[i].to, json, texts[i].key, name));
-    VT_TRY(vt_optimizer_config_word(&precision, json, "precision", name));
-    if (!vt_precision_parse(&s->precision, precision))
-        return vt_fail(VITCL_ECORRUPT, "%s: unknown precision \"%.80s\"", name,
-                       precision);
-    s->masked = s->objective && strcmp(s->objective, masked) == 0;
-done:
-    return st;
-}
 
 static vitcl_status read_freeze(vt_settings *s, const vt_json *freeze,
                                 const char *name)
@@ -238,28 +201,68 @@ static vitcl_status read_freeze(vt_settings *s, const vt_json *freeze,
     if (!patterns)
         st = vt_fail(VITCL_ECORRUPT,
                      "%s: \"freeze\" must be a list of patterns", name);
+    s->o.freeze = s->freeze;
 done:
     return st;
 }
 
+/* v: NULL if it was not given. */
+static vitcl_status read(vt_settings *s, const vt_setting *r, const vt_json *v,
+                         const char *name)
+{
+    void *at = (char *)s + r->at;
+    const uint64_t most = r->kind == VT_SETTING_STATE ? UINT64_MAX : INT32_MAX;
+    const char *text = NULL;
+    uint64_t n = 0;
+
+    switch (r->kind) {
+    case VT_SETTING_TEXT:
+    case VT_SETTING_PRECISION:
+        if (v && !vt_json_string(&text, v))
+            return vt_fail(VITCL_ECORRUPT, "%s: \"%s\" must be a string", name,
+                           r->key);
+        if (r->kind == VT_SETTING_TEXT)
+            *(const char **)at = text;
+        else if (text && !vt_precision_parse(at, text))
+            return vt_fail(VITCL_ECORRUPT, "%s: unknown precision \"%.80s\"",
+                           name, text);
+        break;
+    case VT_SETTING_COUNT:
+    case VT_SETTING_FLAG:
+    case VT_SETTING_STATE:
+        if (v && (!vt_json_uint(&n, v) || n > most))
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: \"%s\" must be a whole number%s", name, r->key,
+                           r->kind == VT_SETTING_STATE ? "" : " below 2^31");
+        if (r->kind == VT_SETTING_STATE)
+            *(uint64_t *)at = n;
+        else if (r->kind == VT_SETTING_FLAG)
+            *(int *)at = n != 0;
+        else
+            *(uint32_t *)at = (uint32_t)n;
+        break;
+    case VT_SETTING_RATE:
+        return vt_json_within(at, v, r->key, 0, VT_LR_MAX, name);
+    case VT_SETTING_PATTERNS:
+        return read_freeze(s, v, name);
+    case VT_SETTING_FILE:
+        s->file = v;
+        break;
+    }
+    return VITCL_OK;
+}
+
 /* Takes ownership of json. */
-static vitcl_status from_json(vt_settings *out, vt_json *json, const char *name)
+static vitcl_status from_json(vt_settings *out, vt_json *json,
+                              const char *output, const char *name)
 {
     vitcl_status st = VITCL_OK;
-    const vt_json *state = vt_json_get(json, "random_state");
-    vt_settings s = {.json = json};
+    vt_settings s = {.json = json, .o.output = output};
 
-    VT_TRY(read_counts(&s, json, name));
-    s.slices = VT_MAX(s.slices, 1u);
-    VT_TRY(read_texts(&s, json, name));
-    VT_TRY(read_freeze(&s, vt_json_get(json, "freeze"), name));
-    VT_TRY(vt_json_within(&s.lr, vt_json_get(json, "lr"), "lr", 0, VT_LR_MAX,
-                          name));
-    if (state && !vt_json_uint(&s.random_state, state)) {
-        st = vt_fail(VITCL_ECORRUPT,
-                     "%s: \"random_state\" must be a whole number", name);
-        goto done;
-    }
+    for (const vt_setting *r = vt_setting_rows; r->key; r++)
+        VT_TRY(read(&s, r, vt_json_get(json, r->key), name));
+    s.o.slices = VT_MAX(s.o.slices, 1u);
+    s.masked = s.o.objective && strcmp(s.o.objective, masked) == 0;
     *out = s, s = (vt_settings){0};
 done:
     vt_settings_free(&s);
@@ -288,14 +291,14 @@ done:
 static vitcl_status check_used(const vt_settings *s, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const vt_json *file = vt_json_get(s->json, "settings");
+    const vt_json *file = s->file;
     vt_optimizer_config optimizer;
     vt_schedule schedule;
     vt_augment augment;
 
     VT_TRY(vt_settings_optimizer(&optimizer, &schedule, s, 0));
     VT_TRY(vt_optimizer_config_used(&optimizer, file, path));
-    (void)vt_augment_named(&augment, s->augment, 1, 1); /* checked before */
+    (void)vt_augment_named(&augment, s->o.augment, 1, 1); /* checked before */
     VT_TRY(vt_augment_change(&augment, file, path));
     if (s->masked)
         VT_TRY(vt_settings_check_masked(file, path));
@@ -317,87 +320,53 @@ vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
                              const vt_dataset *d)
 {
     vitcl_status st = VITCL_OK;
-    vitcl_train_options r = *o;
-    vt_json *settings = NULL, *json = NULL;
+    vt_settings r = {.o = *o};
+    vt_json *file = NULL, *json = NULL;
 
-    VT_TRY(load_file(&settings, o));
-    r.epochs = o->epochs ? o->epochs : 1;
-    r.batch = o->batch ? o->batch : 64;
-    r.micro = o->micro
-                  ? o->micro
-                  : vt_share_longest(&(vt_share){
-                        .pictures = r.batch, .slices = VT_MAX(o->slices, 1u)});
-    r.augment = o->augment ? o->augment : "light";
+    VT_TRY(load_file(&file, o));
+    r.file = file;
+    r.o.epochs = o->epochs ? o->epochs : 1;
+    r.o.batch = o->batch ? o->batch : 64;
+    r.o.micro =
+        o->micro ? o->micro
+                 : vt_share_longest(&(vt_share){
+                       .pictures = r.o.batch, .slices = VT_MAX(o->slices, 1u)});
+    r.o.augment = o->augment ? o->augment : "light";
     if (o->lr == 0)
-        VT_TRY(choose_rate(&r, settings));
+        VT_TRY(choose_rate(&r.o, file));
     VT_TRY(vt_settings_check(&r));
-    VT_TRY(to_json(&json, &r, settings, d));
-    VT_TRY(from_json(out, json, "settings"));
+    VT_TRY(to_json(&json, &r, d));
+    VT_TRY(from_json(out, json, o->output, "settings"));
     st = check_used(out, o->settings);
     if (st != VITCL_OK)
         vt_settings_free(out);
 done:
-    vt_json_free(settings);
+    vt_json_free(file);
     return st;
 }
 
 /* ---- resuming ---- */
 
 /* A file's settings must pass the same checks as options. */
-static vitcl_status check_old(const vt_settings *s, const char *folder,
-                              const char *path)
+static vitcl_status check_old(const vt_settings *s, const char *path)
 {
-    const vt_json *file = vt_json_get(s->json, "settings");
-    const vitcl_train_options o = {.preset = s->preset,
-                                   .config = s->config,
-                                   .model = s->model,
-                                   .data = s->data,
-                                   .output = folder,
-                                   .augment = s->augment,
-                                   .objective = s->objective,
-                                   .pixels = s->pixels,
-                                   .precision = s->precision,
-                                   .epochs = s->epochs,
-                                   .batch = s->batch,
-                                   .micro = s->micro,
-                                   .slices = s->slices,
-                                   .hold_out = s->hold_out,
-                                   .val = s->val,
-                                   .patience = s->patience,
-                                   .lr = s->lr,
-                                   .random_state = s->random_state};
+    const vitcl_train_options *o = &s->o;
 
-    if (!s->batch || !s->epochs || !s->micro || !s->data || !s->augment ||
-        s->lr == 0)
+    if (!o->batch || !o->epochs || !o->micro || !o->data || !o->augment ||
+        o->lr == 0)
         return vt_fail(VITCL_ECORRUPT, "%s: required settings are missing",
                        path);
-    if (vt_settings_check(&o) != VITCL_OK)
+    if (vt_settings_check(s) != VITCL_OK)
         return vt_fail_in(VITCL_ECORRUPT, "%s", path);
-    return file ? check_file(file, s->lr, path) : VITCL_OK;
-}
-
-/* What a resumed training scores, with what was given to resume it. */
-static vitcl_status check_scored(const vt_settings *s,
-                                 const vitcl_train_options *o)
-{
-    if (o->val && s->hold_out)
-        return vt_fail(VITCL_EINVAL,
-                       "%s: this training began with held-out pictures; omit "
-                       "val to resume",
-                       o->output);
-    if (o->patience && !s->val && !s->hold_out)
-        return vt_fail(VITCL_EINVAL,
-                       "%s: this training scores no pictures, so it cannot "
-                       "have patience; give val",
-                       o->output);
-    return VITCL_OK;
+    return s->file ? check_file(s->file, o->lr, path) : VITCL_OK;
 }
 
 vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
 {
     vitcl_status st = VITCL_OK;
     const char *val = NULL;
-    vt_json *old = NULL, *given = NULL, *merged = NULL, *settings = NULL;
+    vt_settings more = {.o = *o};
+    vt_json *old = NULL, *given = NULL, *merged = NULL, *file = NULL;
     char *path = NULL, *changed = NULL;
     bool renewed;
 
@@ -407,23 +376,24 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
         goto done;
     }
     VT_TRY(vt_json_load(&old, path, 1 << 20, 10));
-    VT_TRY(load_file(&settings, o));
-    VT_TRY(to_json(&given, o, settings, NULL));
+    VT_TRY(load_file(&file, o));
+    more.file = file;
+    VT_TRY(to_json(&given, &more, NULL));
     VT_TRY(
         vt_changes_apply(&merged, &changed, &renewed, old, given, o->output));
-    VT_TRY(from_json(out, merged, path));
+    VT_TRY(from_json(out, merged, o->output, path));
     out->changed = changed, changed = NULL;
     out->renewed = renewed;
     out->other_val = o->val && vt_json_string(&val, vt_json_get(old, "val")) &&
                      strcmp(o->val, val) != 0;
-    st = check_scored(out, o);
+    st = vt_settings_check_scored(out, o);
     if (st == VITCL_OK)
-        st = check_old(out, o->output, path);
+        st = check_old(out, path);
     if (st != VITCL_OK)
         vt_settings_free(out);
 done:
     free(changed);
-    vt_json_free(settings);
+    vt_json_free(file);
     vt_json_free(old);
     vt_json_free(given);
     free(path);
@@ -454,13 +424,13 @@ vitcl_status vt_settings_optimizer(vt_optimizer_config *optimizer,
                                    long steps)
 {
     vitcl_status st = VITCL_OK;
-    const vt_json *j = vt_json_get(s->json, "settings");
-    const bool tune = s->model != NULL, full = strcmp(s->augment, "full") == 0;
+    const vitcl_train_options *o = &s->o;
+    const bool tune = o->model != NULL, full = strcmp(o->augment, "full") == 0;
     vt_schedule plan = {.decay = VT_COSINE,
-                        .lr = s->lr,
+                        .lr = o->lr,
                         .warmup = VT_MIN(steps / 20, tune ? 500 : 10000),
                         .steps = steps};
-    const vt_share share = {s->batch, s->slices, s->micro};
+    const vt_share share = {o->batch, o->slices, o->micro};
     vt_optimizer_config r = {.optimizer = tune ? VT_SGD : VT_ADAMW,
                              .momentum = 0.9,
                              .beta1 = 0.9,
@@ -471,13 +441,13 @@ vitcl_status vt_settings_optimizer(vt_optimizer_config *optimizer,
                              .clip_norm = 1,
                              .label_smoothing = full ? 0.1 : 0,
                              .micro_batches =
-                                 (int)(vt_share_passes(&share) * s->slices),
-                             .freeze = s->freeze};
+                                 (int)(vt_share_passes(&share) * o->slices),
+                             .freeze = o->freeze};
 
     if (s->masked) /* as in the paper, appendix B.1.2 */
         r.optimizer = VT_ADAM, r.weight_decay = 0;
-    VT_TRY(vt_optimizer_config_change(&r, j, "settings"));
-    VT_TRY(read_schedule(&plan, j, "settings"));
+    VT_TRY(vt_optimizer_config_change(&r, s->file, "settings"));
+    VT_TRY(read_schedule(&plan, s->file, "settings"));
     *schedule = plan;
     *optimizer = r;
 done:

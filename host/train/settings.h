@@ -12,22 +12,15 @@
 #include <vitcl_train.h>
 
 typedef struct vt_settings {
-    vt_json *json; /* owns the strings */
-    char *changed; /* what a resumed training changes; NULL: nothing */
-    const char *preset, *config, *model, *data, *split, *augment, *val;
-    const char *objective; /* NULL: "classes" */
-    const char *pixels;    /* NULL: as the checkpoint */
-    const char *columns;   /* of a table; NULL: the usual ones */
-    bool masked;           /* objective is "masked-patch" */
-    bool renewed;          /* the file does not have all of this yet */
-    bool other_val;        /* than the file has */
-    const char **freeze;   /* NULL-ended, or NULL */
-    uint32_t epochs, batch, micro, slices, height, width, hold_out, patience;
+    vt_json *json;         /* owns the texts */
+    char *changed;         /* what a resumed training changes; NULL: nothing */
+    vitcl_train_options o; /* those that are kept, defaults filled in */
+    const char **freeze;   /* o.freeze */
+    const vt_json *file;   /* what o.settings held; NULL: none */
     uint32_t pictures, classes; /* of the data at the start */
-    uint32_t follow;            /* 1: links to folders */
-    double lr;
-    uint64_t random_state;
-    vitcl_precision precision;
+    bool masked;                /* o.objective is "masked-patch" */
+    bool renewed;               /* the file does not have all of this yet */
+    bool other_val;             /* than the file has */
 } vt_settings;
 void vt_settings_free(vt_settings *s);
 

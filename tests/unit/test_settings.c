@@ -204,9 +204,9 @@ Test(settings, have_bounds, .init = setup, .fini = teardown)
         cr_expect_eq(vt_settings_new(&s, &o, data), cases[i].want,
                      "case %zu: %s", i, vt_message());
         if (cases[i].want == VITCL_OK) {
-            cr_expect_eq(s.random_state, o.random_state);
-            cr_expect_eq(s.precision, o.precision);
-            cr_expect_null(s.freeze);
+            cr_expect_eq(s.o.random_state, o.random_state);
+            cr_expect_eq(s.o.precision, o.precision);
+            cr_expect_null(s.o.freeze);
         }
         vt_settings_free(&s);
     }
@@ -347,7 +347,7 @@ Test(settings, given_again, .init = setup, .fini = teardown)
               vt_message());
     vt_test_text(root, "training.json", OLD(", \"preset\": \"p\""));
     cr_expect_eq(resume(&s, "p", "elsewhere"), VITCL_OK, "%s", vt_message());
-    cr_expect_str_eq(s.data, "d");
+    cr_expect_str_eq(s.o.data, "d");
     vt_settings_free(&s);
     cr_expect_eq(resume(&s, "q", "d"), VITCL_EINVAL);
     cr_expect(

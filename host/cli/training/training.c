@@ -144,7 +144,7 @@ static int cannot_become(const training *t, const char *old, const char *given,
 {
     return fail("%s: this training began with %s, which cannot become %s: %s; "
                 "omit it to resume, or begin a new training run",
-                t->output, old, given, why);
+                t->o.output, old, given, why);
 }
 
 /* The library, for which 0 and f32 are not given, checks all others. */
@@ -158,7 +158,7 @@ static int check_defaults(const training *t)
     vt_json *json = NULL;
     int code = EXIT_OK;
 
-    snprintf(path, sizeof path, "%s/training.json", t->output);
+    snprintf(path, sizeof path, "%s/training.json", t->o.output);
     if ((!f32 && !zero) || vt_json_load(&json, path, 1 << 20, 10) != VITCL_OK)
         return EXIT_OK; /* the library says what is wrong with the file */
     (void)vt_json_string(&precision, vt_json_get(json, "precision"));
@@ -179,27 +179,27 @@ static int check_defaults(const training *t)
 
 static int check(const training *t)
 {
-    if (!t->output)
+    if (!t->o.output)
         return usage("no output folder given; name one with -o DIR");
     if ((t->curve || t->show_batch || t->preview || t->show_predicted) &&
         vt_figure_ready() != VITCL_OK)
         return failed();
     if (t->show_predicted && !t->resume &&
-        (!t->objective || strcmp(t->objective, "masked-patch") != 0))
+        (!t->o.objective || strcmp(t->o.objective, "masked-patch") != 0))
         return usage("--show-predicted needs --objective masked-patch");
-    if (t->val && t->hold_out)
+    if (t->o.val && t->o.hold_out)
         return usage("--val and --hold-out cannot be used together");
-    if (t->slices & (t->slices - 1))
-        return usage("--slices must be a power of two, not %u", t->slices);
+    if (t->o.slices & (t->o.slices - 1))
+        return usage("--slices must be a power of two, not %u", t->o.slices);
     if (t->resume)
         return check_defaults(t);
-    if (t->patience && !t->val && !t->hold_out)
+    if (t->o.patience && !t->o.val && !t->o.hold_out)
         return usage("--patience needs --val PATH or --hold-out N");
-    if (!t->data)
+    if (!t->o.data)
         return usage("--data PATH is required");
-    if (!t->epochs)
+    if (!t->o.epochs)
         return usage("--epochs N is required");
-    if (t->preset && vitcl_preset_check(t->preset) != VITCL_OK)
+    if (t->o.preset && vitcl_preset_check(t->o.preset) != VITCL_OK)
         return usage("%s", vitcl_last_error());
     return EXIT_OK;
 }
@@ -210,7 +210,7 @@ static void say_best(const training *t, const vitcl_train_event *e)
     if (e->best_epoch)
         note("the best epoch was %u, with %.2f %% of the held-out pictures "
              "right; its model is in %s/best",
-             e->best_epoch, 100 * e->best_accuracy, t->output);
+             e->best_epoch, 100 * e->best_accuracy, t->o.output);
 }
 
 static int finish(const training *t, const vitcl_train_event *e,
@@ -221,7 +221,7 @@ static int finish(const training *t, const vitcl_train_event *e,
 
         note("ended after epoch %u of %u: none of the last %u was better; the "
              "model is in %s",
-             epoch, e->epochs, epoch - e->best_epoch, t->output);
+             epoch, e->epochs, epoch - e->best_epoch, t->o.output);
         say_best(t, e);
         return EXIT_OK;
     }
@@ -229,17 +229,18 @@ static int finish(const training *t, const vitcl_train_event *e,
         note("stopped after step %llu of %llu; to resume: vitcl %s --resume "
              "-o %s",
              (unsigned long long)e->step, (unsigned long long)e->steps, name,
-             t->output);
+             t->o.output);
         return EXIT_STOPPED;
     }
     if (e->epoch == 0) {
         note("already finished: %llu step%s; the model is in %s",
-             (unsigned long long)e->steps, vt_plural(e->steps), t->output);
+             (unsigned long long)e->steps, vt_plural(e->steps), t->o.output);
         say_best(t, e);
         return EXIT_OK;
     }
     note("done: %llu step%s, last loss %.4f; the model is in %s",
-         (unsigned long long)e->steps, vt_plural(e->steps), e->loss, t->output);
+         (unsigned long long)e->steps, vt_plural(e->steps), e->loss,
+         t->o.output);
     say_best(t, e);
     return EXIT_OK;
 }
@@ -251,21 +252,22 @@ static int broke_off(const shown *s, const char *name, vitcl_status st)
     const int code = st == VITCL_ESTOPPED ? EXIT_STOPPED : failed();
     char path[4096];
     const int n =
-        snprintf(path, sizeof path, "%s/training.safetensors", s->t->output);
+        snprintf(path, sizeof path, "%s/training.safetensors", s->t->o.output);
 
     if ((!s->any && st != VITCL_ESTOPPED) || n <= 0 ||
         (size_t)n >= sizeof path || access(path, F_OK) != 0)
         return code;
     if (st == VITCL_ESTOPPED)
-        note("stopped; to resume: vitcl %s --resume -o %s", name, s->t->output);
+        note("stopped; to resume: vitcl %s --resume -o %s", name,
+             s->t->o.output);
     else if (st == VITCL_EINVAL)
         note("to go on from the last checkpoint, whose model is in %s: vitcl "
              "%s --resume -o %s --lr %.3g",
-             s->t->output, name, s->t->output, s->peak / 10);
+             s->t->o.output, name, s->t->o.output, s->peak / 10);
     else
         note("the last checkpoint is intact; to resume from it: vitcl %s "
              "--resume -o %s",
-             name, s->t->output);
+             name, s->t->o.output);
     return code;
 }
 
@@ -324,56 +326,33 @@ static int run(const training *t, const char *name)
     vitcl_train_event last = {.size = sizeof last};
     char columns[TABLE_COLUMNS];
     shown s = {.t = t};
-    vitcl_train_options o = {.size = sizeof o,
-                             .preset = t->preset,
-                             .config = t->config,
-                             .model = t->model,
-                             .data = t->data,
-                             .split = t->split,
-                             .output = t->output,
-                             .resume = t->resume,
-                             .epochs = t->epochs,
-                             .batch = t->batch,
-                             .micro = t->micro,
-                             .slices = t->slices,
-                             .ranks = 1,
-                             .lr = t->lr,
-                             .augment = t->augment,
-                             .random_state = t->random_state.value,
-                             .height = t->size.height,
-                             .width = t->size.width,
-                             .hold_out = t->hold_out,
-                             .settings = t->settings,
-                             .freeze = t->freeze.count ? t->freeze.item : NULL,
-                             .gemm = t->gemm,
-                             .precision = precision_of(t->precision),
-                             .workers = t->workers,
-                             .checkpoint_steps = t->save_every,
-                             .objective = t->objective,
-                             .pixels = t->pixels,
-                             .val = t->val,
-                             .patience = t->patience,
-                             .strict = t->strict,
-                             .follow = t->follow,
-                             .note = tell,
-                             .checking = checking,
-                             .show = t->show_batch ? show : NULL,
-                             .preview = t->preview ? preview : NULL,
-                             .predicted = t->show_predicted ? predicted : NULL};
+    vitcl_train_options o = t->o;
     vitcl_status st;
     int code;
 
     if ((code = table_columns(columns, &t->table)) != EXIT_OK)
         return code;
     o.columns = columns[0] ? columns : NULL;
-    if (t->model && (code = find_model(&o.model, t->model)) != EXIT_OK)
+    if (o.model && (code = find_model(&o.model, o.model)) != EXIT_OK)
         return code;
+    o.size = sizeof o;
+    o.ranks = 1;
+    o.resume = t->resume, o.strict = t->strict, o.follow = t->follow;
+    o.random_state = t->random_state.value;
+    o.height = t->size.height, o.width = t->size.width;
+    o.freeze = t->freeze.count ? t->freeze.item : NULL;
+    o.precision = precision_of(t->precision);
+    o.note = tell;
+    o.checking = checking;
+    o.show = t->show_batch ? show : NULL;
+    o.preview = t->preview ? preview : NULL;
+    o.predicted = t->show_predicted ? predicted : NULL;
     say_full_name();
     code = open_device(&device, t->device);
     if (code != EXIT_OK)
         return code;
     try_first(device, o.precision);
-    snprintf(s.kept_path, sizeof s.kept_path, "%s/training.jsonl", t->output);
+    snprintf(s.kept_path, sizeof s.kept_path, "%s/training.jsonl", t->o.output);
     if (t->log && (code = open_log(&s)) != EXIT_OK) {
         vitcl_device_free(device);
         return code;

@@ -8,69 +8,65 @@
 #include <vitcl_train.h>
 
 typedef struct training {
-    const char *preset, *config, *model;
-    const char *data, *split, *output, *augment, *settings, *log, *curve,
-        *show_batch, *preview, *show_predicted;
-    const char *objective, *val, *pixels;
-    const char *device, *gemm, *precision;
-    uint32_t epochs, batch, micro, slices, hold_out, patience, workers,
-        save_every, threads;
+    vitcl_train_options o; /* but for those that have another form here: */
+    const char *precision;
     natural random_state;
-    double lr;
     frame_size size;
     words freeze;
     bool resume, strict, follow;
     table_options table;
+    const char *log, *curve, *show_batch, *preview, *show_predicted, *device;
+    uint32_t threads;
 } training;
 
 #define TRAINING_OPTIONS                                                       \
     OPT_ROW(                                                                   \
         training, 0, "data", OPT_TEXT, "PATH",                                 \
         "class folders, a table FILE.csv, or CIFAR's or MNIST's own files",    \
-        data),                                                                 \
+        o.data),                                                               \
         OPT_ROW(training, 0, "split", OPT_TEXT, "NAME",                        \
                 "part of the data (default: train, where there is one)",       \
-                split),                                                        \
+                o.split),                                                      \
         OPT_FOLLOW(training, follow), OPT_TABLE(training),                     \
         OPT_ROW(training, 'o', "output", OPT_TEXT, "DIR",                      \
                 "output folder: the model, and the state to resume from",      \
-                output),                                                       \
+                o.output),                                                     \
         OPT_ROW(training, 0, "resume", OPT_FLAG, NULL,                         \
                 "resume; epochs, lr, augment and micro may differ", resume),   \
         OPT_ROW(training, 0, "strict", OPT_FLAG, NULL,                         \
                 "a picture that cannot be decoded ends it; without: left out", \
                 strict),                                                       \
         OPT_ROW(training, 0, "epochs", OPT_COUNT, "N",                         \
-                "passes over the pictures", epochs),                           \
+                "passes over the pictures", o.epochs),                         \
         OPT_ROW(training, 0, "batch", OPT_COUNT, "N",                          \
-                "pictures per step (default 64)", batch),                      \
+                "pictures per step (default 64)", o.batch),                    \
         OPT_ROW(training, 0, "micro", OPT_COUNT, "N",                          \
                 "pictures at a time, when a batch does not fit (default: "     \
                 "all)",                                                        \
-                micro),                                                        \
+                o.micro),                                                      \
         OPT_ROW(training, 0, "slices", OPT_COUNT, "N",                         \
                 "parts of a batch, a power of two, whose gradients are added " \
                 "by a fixed tree (default 1, or one for each rank of mpirun)", \
-                slices),                                                       \
-        OPT_ROW(training, 0, "lr", OPT_REAL, "X", "peak learning rate", lr),   \
+                o.slices),                                                     \
+        OPT_ROW(training, 0, "lr", OPT_REAL, "X", "peak learning rate", o.lr), \
         OPT_ROW(training, 0, "augment", OPT_CHOICE, "none|crop|light|full",    \
                 "changes of the pictures (default: crop, and also flip "       \
                 "(light) where pictures and mirror images are alike)",         \
-                augment),                                                      \
+                o.augment),                                                    \
         OPT_ROW(training, 0, "random-state", OPT_NATURAL, "N",                 \
                 "seed of all random numbers (default 0)", random_state),       \
         OPT_ROW(training, 0, "hold-out", OPT_COUNT, "N",                       \
                 "training pictures held out and scored after each epoch",      \
-                hold_out),                                                     \
+                o.hold_out),                                                   \
         OPT_ROW(                                                               \
             training, 0, "val", OPT_TEXT, "PATH",                              \
             "pictures to score instead, with the same classes, as for --data", \
-            val),                                                              \
+            o.val),                                                            \
         OPT_ROW(training, 0, "patience", OPT_COUNT, "N",                       \
-                "end after N epochs without a better model", patience),        \
+                "end after N epochs without a better model", o.patience),      \
         OPT_ROW(training, 0, "settings", OPT_TEXT, "FILE",                     \
                 "JSON: optimizer, schedule, dropout, mixup, ...; vitcl(1)",    \
-                settings),                                                     \
+                o.settings),                                                   \
         OPT_ROW(training, 0, "size", OPT_SIZE, "N|HxW",                        \
                 "pixels, if not the model's own", size),                       \
         OPT_ROW(training, 0, "log", OPT_TEXT, "FILE",                          \
@@ -85,16 +81,16 @@ typedef struct training {
                 "draw RandAugment's operations, each alone, on one picture",   \
                 preview),                                                      \
         OPT_ROW(training, 0, "save-every", OPT_COUNT, "N",                     \
-                "also write a checkpoint every N steps", save_every),          \
+                "also write a checkpoint every N steps", o.checkpoint_steps),  \
         OPT_ROW(training, 0, "workers", OPT_COUNT, "N",                        \
                 "threads that prepare pictures (default: one per core)",       \
-                workers),                                                      \
+                o.workers),                                                    \
         OPT_ROW(training, 'd', "device", OPT_TEXT, "DEV",                      \
                 "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",     \
                 device),                                                       \
         OPT_THREADS(training, threads),                                        \
         OPT_ROW(training, 0, "gemm", OPT_CHOICE, "clblast|native|plain",       \
-                "matrix multiplication (default: the fastest here)", gemm),    \
+                "matrix multiplication (default: the fastest here)", o.gemm),  \
         OPT_ROW(training, 0, "precision", OPT_CHOICE, "f32|bf16|f16",          \
                 "number format of the multiplications (default f32)",          \
                 precision)

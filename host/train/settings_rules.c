@@ -1,7 +1,8 @@
 /*
- * settings_check.c - see settings_check.h.
+ * settings_rules.c - see settings_rules.h. A setting is a member of
+ * vitcl_train_options and a row here, by which settings.c reads and writes it.
  */
-#include "train/settings_check.h"
+#include "train/settings_rules.h"
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -12,8 +13,81 @@
 
 #include <string.h>
 
-vitcl_status vt_settings_check(const vitcl_train_options *o)
+static const char model[] = "this is another model",
+                  pictures[] = "these are other pictures",
+                  positions[] = "the model's positions have this size";
+
+#define AT(name, type, member)                                                 \
+    .key = (name), .kind = VT_SETTING_##type,                                  \
+    .at = offsetof(vt_settings, member)
+#define ROW(member, type, ...)                                                 \
+    {                                                                          \
+        AT(#member, type, o.member), __VA_ARGS__                               \
+    }
+/* Behind KEEP, " = " why. */
+#define KEEP .rule = VT_SETTING_KEEP, .why
+#define CHANGE .rule = VT_SETTING_CHANGE
+#define RENEW .rule = VT_SETTING_RENEW
+#define IGNORE .rule = VT_SETTING_IGNORE
+
+const vt_setting vt_setting_rows[] = {
+    ROW(preset, TEXT, KEEP = model),
+    ROW(config, TEXT, KEEP = model),
+    ROW(model, TEXT, KEEP = model),
+    ROW(data, TEXT, IGNORE), /* it may have moved */
+    ROW(split, TEXT, KEEP = pictures),
+    ROW(val, TEXT, RENEW),
+    ROW(augment, TEXT, CHANGE),
+    ROW(objective, TEXT, KEEP = model, .unset = "\"classes\""),
+    ROW(pixels, TEXT, KEEP = "the pictures would be resized in another way"),
+    ROW(columns, TEXT, KEEP = pictures),
+    ROW(precision, PRECISION,
+        KEEP = "its steps would be rounded in another way"),
+    ROW(epochs, COUNT, CHANGE, .most = 1000000),
+    ROW(batch, COUNT, KEEP = "steps are counted in batches", .most = 65536),
+    ROW(micro, COUNT, CHANGE),
+    ROW(slices, COUNT, KEEP = "its sums would be rounded in another order",
+        .unset = "1", .most = 65536),
+    ROW(lr, RATE, CHANGE),
+    ROW(random_state, STATE, KEEP = "the order of the pictures depends on it"),
+    ROW(height, COUNT, KEEP = positions),
+    ROW(width, COUNT, KEEP = positions),
+    ROW(hold_out, COUNT, KEEP = "held-out pictures would be trained with"),
+    ROW(patience, COUNT, RENEW),
+    ROW(follow, FLAG, KEEP = pictures),
+    ROW(freeze, PATTERNS,
+        KEEP = "the optimiser has no state for other parameters"),
+    {AT("settings", FILE, file),
+     KEEP = "the optimiser's state belongs to them"},
+    {AT("pictures", COUNT, pictures), KEEP = pictures},
+    {AT("classes", COUNT, classes), KEEP = model},
+    {.key = NULL, KEEP = "the steps so far depend on it"}};
+
+const vt_setting *vt_setting_find(const char *key)
 {
+    const vt_setting *r = vt_setting_rows;
+
+    while (r->key && strcmp(r->key, key) != 0)
+        r++;
+    return r;
+}
+
+static vitcl_status check_limits(const vt_settings *s)
+{
+    for (const vt_setting *r = vt_setting_rows; r->key; r++) {
+        const uint32_t *n = (const void *)((const char *)s + r->at);
+
+        if (r->most && *n > r->most)
+            return vt_fail(VITCL_EINVAL, "the %s must be at most %u, not %u",
+                           r->key, r->most, *n);
+    }
+    return VITCL_OK;
+}
+
+vitcl_status vt_settings_check(const vt_settings *s)
+{
+    vitcl_status st;
+    const vitcl_train_options *o = &s->o;
     vt_augment a;
     vt_pixels pixels;
     const int starts =
@@ -56,18 +130,10 @@ vitcl_status vt_settings_check(const vitcl_train_options *o)
     if (o->patience && !o->val && !o->hold_out)
         return vt_fail(VITCL_EINVAL,
                        "patience needs pictures to score: val or hold_out");
-    if (o->batch > 65536)
-        return vt_fail(VITCL_EINVAL, "the batch must be at most 65536, not %u",
-                       o->batch);
-    if (o->epochs > 1000000)
-        return vt_fail(VITCL_EINVAL,
-                       "the epochs must be at most 1000000, not %u", o->epochs);
     if (slices & (slices - 1))
         return vt_fail(VITCL_EINVAL,
                        "the slices must be a power of two, not %u", slices);
-    if (slices > 65536)
-        return vt_fail(VITCL_EINVAL, "the slices must be at most 65536, not %u",
-                       slices);
+    VT_TRY(check_limits(s));
     if (longest % o->micro)
         return vt_fail(VITCL_EINVAL,
                        "a %s of %u picture%s cannot be split into equal "
@@ -87,20 +153,38 @@ vitcl_status vt_settings_check(const vitcl_train_options *o)
     if (o->precision == VITCL_INT8)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "training does not support int8; use f32, bf16 or f16");
+done:
+    return st;
+}
+
+vitcl_status vt_settings_check_scored(const vt_settings *s,
+                                      const vitcl_train_options *given)
+{
+    if (given->val && s->o.hold_out)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: this training began with held-out pictures; omit "
+                       "val to resume",
+                       given->output);
+    if (given->patience && !s->o.val && !s->o.hold_out)
+        return vt_fail(VITCL_EINVAL,
+                       "%s: this training scores no pictures, so it cannot "
+                       "have patience; give val",
+                       given->output);
     return VITCL_OK;
 }
 
-static vitcl_status check_words(const vitcl_train_options *o)
+static vitcl_status check_words(const vt_settings *s)
 {
-    const char *const words[] = {o->preset, o->config, o->model,    o->data,
-                                 o->split,  o->val,    o->objective};
+    for (const vt_setting *r = vt_setting_rows; r->key; r++) {
+        const char *const *text = (const void *)((const char *)s + r->at);
 
-    for (size_t i = 0; i < VT_COUNT(words); i++)
-        if (words[i] && !vt_utf8(words[i], strlen(words[i])))
+        if (r->kind == VT_SETTING_TEXT && *text &&
+            !vt_utf8(*text, strlen(*text)))
             return vt_fail(VITCL_EINVAL,
                            "%s: training keeps this name in a UTF-8 file, but "
                            "it is not UTF-8; rename it or link to it",
-                           words[i]);
+                           *text);
+    }
     return VITCL_OK;
 }
 
@@ -118,13 +202,12 @@ static vitcl_status check_classes(const vt_dataset *d, const char *data)
     return VITCL_OK;
 }
 
-vitcl_status vt_settings_check_names(const vitcl_train_options *o,
-                                     const vt_dataset *d)
+vitcl_status vt_settings_check_names(const vt_settings *s, const vt_dataset *d)
 {
     vitcl_status st;
 
-    VT_TRY(check_words(o));
-    VT_TRY(check_classes(d, o->data));
+    VT_TRY(check_words(s));
+    VT_TRY(check_classes(d, s->o.data));
 done:
     return st;
 }
