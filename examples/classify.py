@@ -18,7 +18,7 @@ class Class(Structure):
     _fields_ = [("label", c_uint32), ("probability", c_float)]
 
 
-lib = ctypes.CDLL("libvitcl.so.2")
+lib = ctypes.CDLL("libvitcl.so.3")
 lib.vitcl_device_open.argtypes = [POINTER(c_void_p), c_char_p]
 lib.vitcl_model_load.argtypes = [POINTER(c_void_p), c_void_p, c_char_p]
 lib.vitcl_session_new.argtypes = [POINTER(c_void_p), c_void_p, c_void_p]

@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 
     const uint32_t dim = vitcl_session_features(session);
     const vitcl_shape row = {.name = "features", .rank = 1, .shape = {dim}};
-    if (vitcl_rows_open(&rows, argv[3], &row))
+    if (vitcl_rows_new(&rows, argv[3], &row))
         goto done;
     vitcl_session_size(&height, &width, session);
     const size_t picture = (size_t)height * width * 3;

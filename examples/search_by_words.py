@@ -21,7 +21,7 @@ class TextInfo(Structure):
                 ("answer", c_int)]
 
 
-lib = ctypes.CDLL("libvitcl.so.2")
+lib = ctypes.CDLL("libvitcl.so.3")
 lib.vitcl_device_open.argtypes = [POINTER(c_void_p), c_char_p]
 lib.vitcl_model_load.argtypes = [POINTER(c_void_p), c_void_p, c_char_p]
 lib.vitcl_session_new.argtypes = [POINTER(c_void_p), c_void_p, c_void_p]

@@ -39,11 +39,12 @@ int main(int argc, char **argv)
                                          .batch = 8,
                                          .lr = 0.01,
                                          .random_state = 1};
+    const vitcl_dataset_options part = {.size = sizeof part, .split = "test"};
     const int failed = vitcl_device_open(&device, NULL) ||
                        vitcl_train(&last, device, &options, report, NULL) ||
                        vitcl_model_load(&model, device, argv[3]) ||
                        vitcl_session_new(&session, model, NULL) ||
-                       vitcl_dataset_open(&test, argv[2], "test") ||
+                       vitcl_dataset_open(&test, argv[2], &part) ||
                        vitcl_evaluate(&scores, NULL, session, test, NULL, NULL);
 
     if (failed)

@@ -61,8 +61,7 @@
  *            reading from it are two calls: threads that share a session need
  *            one lock around both. Without it, a read may give the answers of
  *            another thread's run, although most such reads are noticed and
- *            return VITCL_EINVAL. A tuner belongs to one thread. See "Shared
- *            state" at the end.
+ *            return VITCL_EINVAL. See "Shared state" at the end.
  * fork()     OpenCL drivers do not survive it. In a child of a process that
  *            has opened a device, calls that need a device or a loader fail.
  *            Handles can be freed there, which does not affect the parent.
@@ -74,7 +73,7 @@
  *            Members beyond your size have their defaults and are not written.
  *            Bytes beyond the library's size must be zero in options and are
  *            set to zero in infos. So a program that was built with any
- *            version from 0.2 on runs with every later one of the same SONAME.
+ *            version from 0.3 on runs with every later one of the same SONAME.
  *            Structs without a size do not change. New negative status codes
  *            may be added.
  * Process    The library does not print, end the process, or change its
@@ -136,7 +135,7 @@ typedef enum {
     VITCL_INT8
 } vitcl_precision;
 
-const char *vitcl_version(void); /* such as "0.2.0" */
+const char *vitcl_version(void); /* such as "0.3.0" */
 /* The calling thread's last error, in one line without a line end. Valid until
  * the thread's next error. */
 const char *vitcl_last_error(void);
@@ -161,31 +160,24 @@ typedef struct {
     uint32_t compute_units, clock_mhz;
     uint64_t memory_bytes, local_bytes, max_alloc_bytes;
     int fp16, fp64, subgroups, integer_dot, unified_memory;
-    uint32_t tuned;    /* the user's tuned entries in use (vitcl_tune.h) */
+    uint32_t tuned;    /* the user's tuned entries in use (`vitcl tune`) */
     char warning[256]; /* not empty: which user entries are ignored, and why */
     char products[64]; /* for how many products each provider was the fastest,
                         * "native 4, clblast 2", when it was opened; "": none
                         * was timed */
-    uint32_t timed;    /* products timed since then (vitcl_tune.h) */
+    uint32_t timed;    /* products timed since then */
 } vitcl_device_info;
 
 /* Describes device `index`, from 0. VITCL_ENODEVICE: there is no such device;
  * the last one has a smaller index. */
-VITCL_STATUS vitcl_device_list(vitcl_device_info *out, uint32_t index);
+VITCL_STATUS vitcl_device_at(vitcl_device_info *out, uint32_t index);
 /* Opens a device. select: "0:1", part of a name, "cpu", "gpu" or "any". NULL:
  * what the environment variable VITCL_DEVICE selects; without it, the first
- * GPU, else the first device. vitcl_device_choose() (vitcl_tune.h) finds the
- * fastest. VITCL_ENODEVICE: no device matches, or a name matches several. */
+ * GPU, else the first device. VITCL_ENODEVICE: no device matches, or a name
+ * matches several. */
 VITCL_STATUS vitcl_device_open(vitcl_device **out, const char *select);
 VITCL_STATUS vitcl_device_describe(vitcl_device_info *out,
                                    const vitcl_device *device);
-/* Measures the device's peak speed: *gflops is multiplications plus additions
- * in registers, in 1e9 a second. Takes some tenths of a second. It computes
- * with dot-product instructions or matrix units if the device uses them in this
- * precision, which may start a trial; else in f16 for VITCL_F16 if the device
- * has that, and in f32 otherwise. */
-VITCL_STATUS vitcl_device_peak(double *gflops, vitcl_device *device,
-                               vitcl_precision precision);
 /* Called while kernels are compiled for a device. That happens once for each
  * device, driver and kind of model, since compiled programs are kept on disk.
  * `done` of `total` are compiled. It is called before the first, after each one
@@ -197,11 +189,6 @@ typedef void (*vitcl_compiling)(void *context, uint32_t done, uint32_t total);
  * other way. */
 VITCL_STATUS vitcl_device_watch(vitcl_device *device, vitcl_compiling compiling,
                                 void *context);
-/* Writes the kernels that this device's sessions and training runs have used so
- * far: sources as KERNEL-N.cl, the compiler's options as KERNEL-N.options, N
- * from 1. The folder is made if need be. Files of these names are replaced. */
-VITCL_STATUS vitcl_device_save_kernels(vitcl_device *device,
-                                       const char *folder);
 void vitcl_device_free(vitcl_device *device);
 
 /* ---- models ----------------------------------------------------------- */
@@ -242,8 +229,6 @@ VITCL_STATUS vitcl_model_load_memory(vitcl_model **out, vitcl_device *device,
  * the preset is unknown. */
 VITCL_STATUS vitcl_model_new(vitcl_model **out, vitcl_device *device,
                              const char *preset, uint32_t size);
-/* The name of preset `index`, from 0; NULL after the last. */
-const char *vitcl_preset_list(uint32_t index);
 void vitcl_model_free(vitcl_model *model);
 
 typedef struct {
@@ -287,26 +272,6 @@ vitcl_answer vitcl_model_answer(const vitcl_model *model);
  * and 0. */
 float vitcl_model_temperature(const vitcl_model *model);
 float vitcl_model_threshold(const vitcl_model *model);
-/* Whose resize the model's pictures get, bit for bit: "pillow", or
- * "torchvision" for its resize of 8-bit tensors, which transformers 5 uses. */
-const char *vitcl_model_pixels(const vitcl_model *model);
-/* Chooses it, whatever the model's files say. Call it before the model is used
- * in any other way. */
-VITCL_STATUS vitcl_model_set_pixels(vitcl_model *model, const char *library);
-/* NaFlex models (SigLIP 2's, timm's naflexvit) read pictures of any aspect
- * ratio. The most patches that a picture is resized to; 0: all pictures have
- * one size. */
-uint32_t vitcl_model_patches(const vitcl_model *model);
-/* Chooses it: 1 to 16384. Call it before the model is used in any other way.
- * VITCL_EUNSUPPORTED: it is no NaFlex model. */
-VITCL_STATUS vitcl_model_set_patches(vitcl_model *model, uint32_t most);
-/* Writes two texts of 64 hexadecimal digits. model_id is equal for the same
- * config and weights, of which large tensors are compared in part. pictures_id
- * is equal for the same preprocessing and size (0: the model's own). Vectors
- * may be compared if both are equal. */
-VITCL_STATUS vitcl_model_identity(char model_id[65], char pictures_id[65],
-                                  const vitcl_model *model, uint32_t height,
-                                  uint32_t width);
 
 /* A tensor of a session or a model. */
 typedef struct {
@@ -314,15 +279,6 @@ typedef struct {
     char name[112];
     uint32_t rank, shape[4]; /* of a session: shape[0] is its batch */
 } vitcl_tensor_info;
-/* Reads a weight by timm's name, such as "patch_embed.proj.weight" or
- * "pos_embed", in the shape that the model's own picture size needs: a patch is
- * one row of 3 * height * width numbers. data: NULL, or room for all its
- * elements; count: their number. VITCL_EINVAL: there is no such weight, or it
- * has another number of elements. After an error, part of data may have been
- * written. */
-VITCL_STATUS vitcl_model_weight(vitcl_tensor_info *out, float *data,
-                                size_t count, const vitcl_model *model,
-                                const char *name);
 
 /* ---- classes ---------------------------------------------------------- */
 
@@ -419,8 +375,6 @@ typedef struct {
                          the message names those that do */
     vitcl_precision precision;
     const char *const *keep; /* NULL-ended patterns of tensors to keep */
-    int profile;             /* 1: time each step, alone (slower); 2: time the
-                                steps of whole runs (vitcl_step_info) */
     int once; /* meant for one run: if a CPU supports it, weights are read and
                  packed during each multiplication and not kept. Same results,
                  each run slightly slower */
@@ -433,11 +387,7 @@ typedef struct {
                                  `watcher` */
     vitcl_watcher watcher;
     void *watcher_context;
-    int gradients; /* for vitcl_session_run_gradient(): activations are kept for
-                      it, and multiplications are those of training, whose
-                      results may differ in the last bits. VITCL_EUNSUPPORTED: a
-                      model without classes, or that cannot be trained */
-    int reserved;  /* 0 */
+    int profile, gradients; /* 0: only the program vitcl can read the results */
     int any_batch; /* a picture's answer has the same bits in sessions of any
                       batch. Without it that does not hold in f16 and bf16 on
                       NVIDIA's sm_90, where other, faster instructions multiply
@@ -456,9 +406,7 @@ void vitcl_session_free(vitcl_session *session);
  * fails once with VITCL_ESTOPPED. A run that has started finishes. May be
  * called from any thread, and from a signal handler. */
 void vitcl_session_stop(vitcl_session *session);
-const vitcl_model *vitcl_session_model(const vitcl_session *session);
-/* Pictures a run, classes, and numbers of a feature vector; 0: none. */
-uint32_t vitcl_session_batch(const vitcl_session *session);
+/* Classes, and numbers of a feature vector; 0: none. */
 uint32_t vitcl_session_classes(const vitcl_session *session);
 uint32_t vitcl_session_features(const vitcl_session *session);
 /* The size of prepared pictures, in pixels; either may be NULL. With NaFlex and
@@ -498,8 +446,8 @@ int vitcl_session_detail(const vitcl_session *session, const uint8_t *rgb);
 VITCL_STATUS vitcl_session_run_rgb(vitcl_session *session, const uint8_t *rgb,
                                    uint32_t n);
 /* Runs it over pixel_values, f32 [n, 3, height, width], as they are. */
-VITCL_STATUS vitcl_session_run_pixels(vitcl_session *session,
-                                      const float *pixels, uint32_t n);
+VITCL_STATUS vitcl_session_run_values(vitcl_session *session,
+                                      const float *values, uint32_t n);
 
 /* Reads the first n pictures' part of a tensor of the last run as f32. "logits"
  * and "features" (the classifier's input) always work if the model has them.
@@ -512,25 +460,6 @@ VITCL_STATUS vitcl_session_read(float *out, size_t count,
  * model's outputs and what `keep` selects. VITCL_EINVAL after the last. */
 VITCL_STATUS vitcl_session_tensor(vitcl_tensor_info *out,
                                   const vitcl_session *session, uint32_t index);
-/* Checks that a tensor is finite for picture `index` of the last run. If it is
- * not, the error names the first weight, or else the first tensor, with NaN or
- * infinity; finding it repeats the run. */
-VITCL_STATUS vitcl_session_check(vitcl_session *session, const char *name,
-                                 uint32_t index);
-
-/* vitcl_session_run_rgb() in two parts, so that a GPU receives the next
- * pictures while it computes: send a batch, run it, send the next one, read the
- * answers, run that one. rgb must not change until vitcl_session_run_sent() has
- * returned. On GPUs that returns when the device has its work; reading the
- * answers waits, and returns an error of the run. On CPUs, where `overlaps` of
- * vitcl_session_info is 0, nothing is sent in advance, and
- * vitcl_session_run_sent() does all the work. rgb NULL: nothing is sent, and
- * the pictures of the last run are computed again (VITCL_EINVAL if it had
- * none); the difference in time is what sending costs. */
-VITCL_STATUS vitcl_session_send_rgb(vitcl_session *session, const uint8_t *rgb,
-                                    uint32_t n);
-/* Runs what was sent last. VITCL_EINVAL: nothing was. */
-VITCL_STATUS vitcl_session_run_sent(vitcl_session *session);
 
 /* One of many batches. */
 typedef struct {
@@ -544,8 +473,7 @@ typedef struct {
  * again with wait 1; NULL is then the end. */
 typedef vitcl_status (*vitcl_source)(void *context, vitcl_batch *batch,
                                      int wait);
-/* Takes the answers of a batch, in the order of the batches. It may call
- * vitcl_session_check() about them. */
+/* Takes the answers of a batch, in the order of the batches. */
 typedef vitcl_status (*vitcl_sink)(void *context, const vitcl_batch *batch);
 /* Runs all batches and reads the tensor `name`, of `each` numbers a picture, as
  * vitcl_session_read() does. On GPUs, the next batch is asked for and sent
@@ -556,42 +484,6 @@ VITCL_STATUS vitcl_session_run_batches(vitcl_session *session, const char *name,
                                        size_t each, vitcl_source next,
                                        vitcl_sink take, void *context);
 
-/* After a run of n pictures: a backward pass from one class' logit for each,
- * labels[n]; once for each run. The session needs the option gradients. The
- * watcher sees "relevance.<i>" for each layer i, from the last to the first, if
- * `watch` selects it: attention's probabilities times the logit's gradient in
- * them, [batch, heads, tokens, tokens]. */
-VITCL_STATUS vitcl_session_run_gradient(vitcl_session *session,
-                                        const uint32_t *labels, uint32_t n);
-
-/* ---- the plan of a session -------------------------------------------- */
-
-typedef struct {
-    size_t size;
-    char name[112], op[24], kernel[96], shape[64];
-    double gflop;          /* a run */
-    double time_ms;        /* in the last run; needs `profile`; not to be read
-                              while another thread runs the session */
-    uint64_t memory_bytes; /* of its outputs */
-    double from_ms, to_ms; /* `profile` 2: when its first kernel began, and its
-                              last one ended, since the first of the run was
-                              given to the driver */
-} vitcl_step_info;
-/* Describes step `index`, from 0. VITCL_EINVAL after the last. */
-VITCL_STATUS vitcl_session_step(vitcl_step_info *out,
-                                const vitcl_session *session, uint32_t index);
-typedef struct {
-    size_t size;
-    uint64_t activation_bytes, weights_bytes, arena_bytes;
-    uint64_t kernels_built, buffers_made, lookups; /* in this process so far */
-    char gemm[40]; /* providers in use, most used first: "native, clblast" */
-    char precision[24];
-    uint32_t launches; /* of kernels in a run; one of CLBlast counts as one */
-    uint32_t overlaps; /* 1: vitcl_session_send_rgb() sends during a run */
-} vitcl_session_info;
-VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,
-                                    const vitcl_session *session);
-
 /* ---- pictures in advance ---------------------------------------------- */
 
 /* Makes a loader, which decodes and prepares pictures for `session` in
@@ -599,12 +491,6 @@ VITCL_STATUS vitcl_session_describe(vitcl_session_info *out,
  * Pictures come in the order in which they were pushed. */
 VITCL_STATUS vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
                               uint32_t workers);
-/* Makes one that also makes thumbnails: each is the whole picture, with at most
- * `side` (1 to 1024) pixels on its longer side. session NULL: only thumbnails,
- * and vitcl_loader_next() takes NULL. */
-VITCL_STATUS vitcl_loader_new_thumbnails(vitcl_loader **out,
-                                         const vitcl_session *session,
-                                         uint32_t workers, uint32_t side);
 /* Pushes a picture: a file, or a file's bytes, which are copied, with a name
  * for messages (NULL: "picture"). */
 VITCL_STATUS vitcl_loader_push(vitcl_loader *loader, const char *path);
@@ -617,16 +503,6 @@ uint32_t vitcl_loader_pending(const vitcl_loader *loader);
  * with the next picture. VITCL_ENOMEM: that is not the picture's fault; there
  * is too little memory, or room for its pixels. */
 VITCL_STATUS vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader);
-/* Size in bytes and time of change (ns since 1970) of the file that
- * vitcl_loader_next() has just returned, as they were when it was opened: its
- * path may name another file by now. VITCL_EINVAL: it was not read from a
- * file. */
-VITCL_STATUS vitcl_loader_stamp(int64_t *size, int64_t *changed_ns,
-                                const vitcl_loader *loader);
-/* The thumbnail of the picture that vitcl_loader_next() has just returned; free
- * it with vitcl_image_free(). */
-VITCL_STATUS vitcl_loader_thumbnail(vitcl_image *out,
-                                    const vitcl_loader *loader);
 void vitcl_loader_free(vitcl_loader *loader);
 
 /* ---- other libraries' checkpoints ------------------------------------- */
@@ -645,45 +521,22 @@ VITCL_STATUS vitcl_convert(const char *folder, const char *path, const char *to,
 
 /* ---- tensors on disk -------------------------------------------------- */
 
-typedef struct vitcl_tensors vitcl_tensors; /* an open safetensors file */
 typedef struct {
     const char *name;
     uint32_t rank;
     uint64_t shape[8];
 } vitcl_shape;
-VITCL_STATUS vitcl_tensors_open(vitcl_tensors **out, const char *path);
-/* The shape of a tensor. VITCL_EINVAL: the file has no such tensor. */
-VITCL_STATUS vitcl_tensors_shape(vitcl_shape *out, const vitcl_tensors *t,
-                                 const char *name);
-/* Reads a tensor of any float type as f32; `count` must be its number of
- * elements. VITCL_EUNSUPPORTED: a finite number is too large for f32. After an
- * error, part of out may have been written. */
-VITCL_STATUS vitcl_tensors_read(float *out, const vitcl_tensors *t,
-                                const char *name, uint64_t count);
-void vitcl_tensors_free(vitcl_tensors *t);
-/* Writes n f32 tensors. The file is complete or does not appear at all. */
-VITCL_STATUS vitcl_tensors_write(const char *path, const vitcl_shape *shapes,
-                                 const float *const *data, uint32_t n);
 
 /* Writes one f32 tensor [rows, row->shape...] named row->name, a few rows at a
  * time; their number need not be known. The file appears at _finish(),
  * complete, or never. If the path ends in .npy the format is NumPy's, else
  * safetensors. After _finish() or an error there is nothing left to do but
- * _free(), or after an error _keep(): the other calls return VITCL_EINVAL.
- *
- * _keep() is called instead of _finish(), or after an error of _finish() or
- * _add(), as on a full disk: the whole rows so far get the first of the names
- * x.partial.npy, x.partial2.npy .. that no file has, for a path x.npy. It
- * writes the name to name[size] and their number to *count. 0: no file.
- * VITCL_EINVAL: the longest of these names, x.partial1000.npy, does not fit;
- * nothing is done, so call it again with more room. */
+ * _free(): the other calls return VITCL_EINVAL. */
 typedef struct vitcl_rows vitcl_rows;
-VITCL_STATUS vitcl_rows_open(vitcl_rows **out, const char *path,
-                             const vitcl_shape *row);
+VITCL_STATUS vitcl_rows_new(vitcl_rows **out, const char *path,
+                            const vitcl_shape *row);
 VITCL_STATUS vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n);
 VITCL_STATUS vitcl_rows_finish(vitcl_rows *rows);
-VITCL_STATUS vitcl_rows_keep(char *name, size_t size, uint64_t *count,
-                             vitcl_rows *rows);
 void vitcl_rows_free(vitcl_rows *rows);
 
 /* ---- log -------------------------------------------------------------- */
@@ -713,19 +566,15 @@ void vitcl_log_set(vitcl_log log, void *context);
  *            in the host process: whether a CPU's dot-product instructions
  *            (bf16, f16, int8) and a GPU's matrix units work, whether the
  *            former are faster, and which half precision is faster.
- *            vitcl_session_new(), vitcl_text_new(), the vitcl_train*() calls,
- *            vitcl_device_peak(), vitcl_device_choose() and
- *            vitcl_tuner_new() start one process for each trial that is needed
- *            and has no result yet;
- *            vitcl_device_try(), vitcl_candidate_measure() and
- *            vitcl_tuned_export() always may.
+ *            vitcl_session_new(), vitcl_text_new() and vitcl_train() start one
+ *            process for each trial that is needed and has no result yet.
  *            A trial fails if it crashes, exceeds its time limit
  *            (VITCL_TRY_SECONDS; 60) or computes wrong numbers; multiply-adds
  *            are used instead. The result is stored with the compiled
  *            programs, for each device, driver and version, so later processes
  *            need no trial; with VITCL_CACHE=off every process repeats it. If
  *            vitcl-try is missing or cannot be started, nothing is tried, used
- *            or stored; the log and vitcl_device_form() (vitcl_tune.h) say so.
+ *            or stored; the log says so.
  *            The program is searched for as vitcl-decode is, with the variable
  *            VITCL_TRY.
  *            It is started without fork(). It inherits the environment, since

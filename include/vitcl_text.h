@@ -54,9 +54,6 @@ typedef struct {
     uint64_t cut; /* texts so far that were cut, because they are longer */
 } vitcl_text_info;
 VITCL_STATUS vitcl_text_describe(vitcl_text_info *out, const vitcl_text *text);
-/* Like vitcl_model_identity(), for all weights of the checkpoint, including
- * those of a picture tower beside it, and for the tokenizer. */
-VITCL_STATUS vitcl_text_identity(char text_id[65], const vitcl_text *text);
 
 /* The tokens of a text: ids[context], padded as the model does. *count: tokens
  * before the padding. VITCL_ECORRUPT: the text is not UTF-8. VITCL_EINVAL: it

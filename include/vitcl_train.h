@@ -1,5 +1,5 @@
 /*
- * vitcl_train.h - labelled pictures, evaluation, few-shot tests and training.
+ * vitcl_train.h - labelled pictures, evaluation and training.
  *
  * The contract is that of vitcl.h.
  */
@@ -14,83 +14,40 @@ extern "C" {
 
 typedef struct vitcl_dataset vitcl_dataset;
 
+typedef struct {
+    size_t size;
+    /* "train" or "test"; of class folders, the subfolder of that name. NULL:
+     * the test part of CIFAR and MNIST; test/, val/ or validation/ of a folder
+     * that has class folders there; otherwise the class folders themselves. Of
+     * a table test, else val; all of one without splits. */
+    const char *split;
+    /* Of a table: other names of columns, or another character between them, as
+     * lines of any of: path=NAME, label=NAME, split=NAME, sep=CHARACTER. The
+     * file may then have any ending; one in .tsv has tabs. */
+    const char *columns;
+    int follow; /* 1: links to folders are read, too, except those to a folder
+                   above */
+} vitcl_dataset_options;
+
 /* Opens a folder of class folders, or one with the original files of CIFAR-10,
- * CIFAR-100 or MNIST; the format is detected. split: "train" or "test"; for
- * class folders, the subfolder of that name. NULL: the test part of CIFAR and
- * MNIST; test/, val/ or validation/ of a folder that has class folders there;
- * otherwise the class folders themselves.
+ * CIFAR-100 or MNIST; the format is detected.
  * A path that ends in .csv is a table (RFC 4180, UTF-8) whose first row names
  * the columns: path, relative to the table's folder; label; and, for data with
  * parts, split: train, val, validation (the same) or test. The classes are the
- * labels of all rows in byte order, for each split. NULL: test, else val; all
- * of a table without splits. VITCL_ECORRUPT: a row is wrong; the message has
- * its line.
+ * labels of all rows in byte order, for each split. VITCL_ECORRUPT: a row is
+ * wrong; the message has its line.
  * Folders in a class folder belong to the class. A picture is a file whose
  * ending says so, or whose first bytes are those of a picture where it has no
  * such ending. Hidden files are left out, and of several names of one file
  * (links) all but the first. VITCL_EINVAL: one file is in two classes;
  * VITCL_EIO: the folder cannot be read. */
 VITCL_STATUS vitcl_dataset_open(vitcl_dataset **out, const char *path,
-                                const char *split);
-/* The same, but links to folders are read, too, except those to a folder
- * above. */
-VITCL_STATUS vitcl_dataset_open_links(vitcl_dataset **out, const char *path,
-                                      const char *split);
-/* A table with other names of columns, or another character between them, as
- * lines of any of: path=NAME, label=NAME, split=NAME, sep=CHARACTER. The file
- * may have any ending; one in .tsv has tabs. */
-VITCL_STATUS vitcl_dataset_open_table(vitcl_dataset **out, const char *path,
-                                      const char *split, const char *columns);
-/* How many pictures and classes, a class's name, and the format: "folders",
- * "table", "cifar10", "cifar100" or "mnist". For a NULL dataset, or a class
- * that does not exist: 0 or NULL. */
+                                const vitcl_dataset_options *options);
+/* How many pictures and classes, and a class's name. For a NULL dataset, or a
+ * class that does not exist: 0 or NULL. */
 uint32_t vitcl_dataset_pictures(const vitcl_dataset *dataset);
 uint32_t vitcl_dataset_classes(const vitcl_dataset *dataset);
 const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index);
-const char *vitcl_dataset_kind(const vitcl_dataset *dataset);
-/* NULL, or a line for a user where something was left out: "photos: 17 pictures
- * in 2 classes, 2 skipped, 1 hidden". */
-const char *vitcl_dataset_note(const vitcl_dataset *dataset);
-
-/* *out: how many pictures of `dataset` are in `other`, too, as the same file or
- * as one with the same bytes. *name: one of them, or NULL; valid as long as the
- * dataset. Bytes are compared if there are at most 20000 files to read.
- * Pictures that are not files are not counted. */
-VITCL_STATUS vitcl_dataset_shared(uint32_t *out, const char **name,
-                                  const vitcl_dataset *dataset,
-                                  const vitcl_dataset *other);
-
-/* From now on, this dataset's classes are matched with others by number, and
- * not by name. If all names are numbers ("0007"), those are used; otherwise
- * positions, and both sides must have equally many classes. */
-VITCL_STATUS vitcl_dataset_use_numbers(vitcl_dataset *dataset);
-
-/* Says what happens from now on with pictures that cannot be decoded. strict 0:
- * they are left out of scores, and `report`, if it is not NULL, gets a line
- * about each. strict 1: the first one ends the call with its error. */
-VITCL_STATUS vitcl_dataset_set_strict(vitcl_dataset *dataset, int strict,
-                                      vitcl_log report, void *context);
-
-/* Adds several correct classes per picture, as in ImageNet's ReaL labels (arXiv
- * 2006.07159). path: a JSON file. It is real.json's list of lists, in the order
- * of ILSVRC2012_val_00000001 .. (pictures must have such names; if they are not
- * files, in the order of the dataset), or an object {picture's name: list}. A
- * class is a number, which is the model's index, or a name, which is matched
- * with the model's names. An empty list: the picture is not scored; with
- * VITCL_ANY_CLASSES, it has none of the classes. With VITCL_NUMBERS a list has
- * the right numbers. VITCL_ECORRUPT: the file is something else; VITCL_EINVAL:
- * it and the dataset do not fit. */
-VITCL_STATUS vitcl_dataset_add_labels(vitcl_dataset *dataset, const char *path);
-
-/* Writes the model's class for each class of the dataset, as vitcl_evaluate()
- * matches them: out[vitcl_dataset_classes()]. */
-VITCL_STATUS vitcl_dataset_match(uint32_t *out, const vitcl_dataset *dataset,
-                                 const vitcl_model *model);
-
-/* Writes a text of 64 hexadecimal digits. It is equal for datasets of the same
- * names, sizes and labels in the same order, whose parts may be added up
- * (vitcl_evaluate_part()). The pictures are not read. */
-VITCL_STATUS vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset);
 
 void vitcl_dataset_free(vitcl_dataset *dataset);
 
@@ -101,8 +58,8 @@ typedef struct {
     uint32_t pictures; /* scored */
     uint32_t failed;   /* could not be decoded; counted in no other member */
     double top1, top5; /* shares of `pictures`, 0 to 1 */
-    /* With vitcl_dataset_add_labels(): pictures with labels, and the share of
-     * them whose best class is one of their labels. */
+    /* Only for the program, which can add labels: pictures with labels, and the
+     * share of them whose best class is one of their labels. */
     uint32_t real_pictures;
     double real;
     int real_by_number; /* labels were numbers: the model's class indices */
@@ -116,10 +73,9 @@ typedef struct {
 
 /* Classifies all pictures of a dataset and scores the answers. A class of the
  * dataset is the model's class with that label, else with that name. One that
- * the model lacks is VITCL_EINVAL, unless vitcl_dataset_use_numbers() was
- * called. confusion: NULL, or counts [dataset's classes, model's classes],
- * written even if the call fails; row: the true class, column: the answer.
- * progress: NULL, or called with pictures.
+ * the model lacks is VITCL_EINVAL. confusion: NULL, or counts [dataset's
+ * classes, model's classes], written even if the call fails; row: the true
+ * class, column: the answer. progress: NULL, or called with pictures.
  * With VITCL_ANY_CLASSES, pictures of a class that the model lacks have none.
  * With VITCL_NUMBERS, the dataset's classes are numbers, the right answers.
  * In both cases, confusion must be NULL. */
@@ -127,53 +83,6 @@ VITCL_STATUS vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_session *session,
                             const vitcl_dataset *dataset,
                             vitcl_progress progress, void *context);
-/* The same for a part of the dataset, from 1 to `parts`: the pictures part - 1,
- * part - 1 + parts and so on. The counts of all parts add up to those of
- * vitcl_evaluate(). Several threads may use one dataset, each with a session of
- * its own. */
-VITCL_STATUS vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
-                                 vitcl_session *session,
-                                 const vitcl_dataset *dataset, uint32_t part,
-                                 uint32_t parts, vitcl_progress progress,
-                                 void *context);
-
-/* The same for a model of pictures and texts, which needs no classifier.
- * vectors: for each class of the dataset one of length 1, such as
- * vitcl_text_labels() makes of its name: [vitcl_dataset_classes() *
- * vitcl_session_features()]. The answer is the class whose vector has the
- * largest cosine with the picture's features. confusion: counts [classes,
- * classes]. Labels that were added are classes of the dataset. */
-VITCL_STATUS vitcl_evaluate_vectors(vitcl_scores *out, uint32_t *confusion,
-                                    vitcl_session *session,
-                                    const vitcl_dataset *dataset,
-                                    const float *vectors, uint32_t part,
-                                    uint32_t parts, vitcl_progress progress,
-                                    void *context);
-
-/* ---- few-shot tests --------------------------------------------------- */
-
-typedef struct {
-    uint32_t shots;
-    double mean, sd; /* of the accuracies of `tries` random choices, 0 to 1 */
-    uint32_t failed; /* pictures that could not be decoded, in the test data and
-                        in all choices; left out */
-    uint32_t few; /* classes with fewer than `shots` training pictures, of which
-                     all are used */
-} vitcl_fewshot_score;
-
-/* Scores features by few-shot linear evaluation, as in arXiv 2010.11929: ridge
- * regression (l2 1024) in closed form from frozen features of `shots` training
- * pictures per class to targets -1 and 1; then the accuracy on `test`. The
- * classes of `test` are matched with the training classes by name; all must
- * exist. scores[n]: set shots before the call; the others are filled in, for
- * some scores even if the call fails. n and tries: at most 1000. The choice of
- * pictures depends only on random_state and the number of the try. */
-VITCL_STATUS vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
-                           uint32_t tries, uint64_t random_state,
-                           vitcl_session *session, const vitcl_dataset *train,
-                           const vitcl_dataset *test, vitcl_progress progress,
-                           void *context);
-
 /* ---- training --------------------------------------------------------- */
 
 /* A batch as the training step sees it. The pointers are valid until the
@@ -296,21 +205,13 @@ typedef struct {
      * returns an error, its process must end, or the others wait for it. The
      * result has the same bits as without MPI, on the same kind of device. */
     int ranks;
-    /* 1: read links to folders, as vitcl_dataset_open_links() does. */
-    int follow;
-    /* Fine-tuning: as for vitcl_model_set_pixels(); NULL: as in the
+    /* Fine-tuning: "pillow" or "torchvision", whose resize of 8-bit tensors
+     * transformers 5 uses: the pictures get it bit for bit; NULL: as in the
      * checkpoint. The trained model keeps it. */
     const char *pixels;
-    /* Of a table, as for vitcl_dataset_open_table(); NULL: the usual ones. */
-    const char *columns;
+    const char *columns; /* of a table, and whether links are read: as in */
+    int follow;          /* vitcl_dataset_options */
 } vitcl_train_options;
-
-/* The rank of this process under mpirun, from 0, of *ranks; without mpirun 0 of
- * 1. ranks may be NULL. */
-uint32_t vitcl_train_rank(uint32_t *ranks);
-
-/* VITCL_OK: training can begin with this preset; VITCL_EINVAL: unknown. */
-VITCL_STATUS vitcl_preset_check(const char *preset);
 
 typedef struct {
     size_t size;

@@ -127,7 +127,7 @@ def load_vitcl(variant, job):
     out = (ctypes.c_float * count)()
 
     def run():
-        check(lib.vitcl_session_run_pixels(made, x.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint32(batch)))
+        check(lib.vitcl_session_run_values(made, x.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint32(batch)))
         check(lib.vitcl_session_read(out, ctypes.c_size_t(count), made, b"logits" if classes else b"features",
                                      ctypes.c_uint32(batch)))
     return os.fsdecode(lib.vitcl_version()), run

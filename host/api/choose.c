@@ -8,6 +8,7 @@
  * faster on a processor that hides no launches, a large one on a GPU.
  */
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/log.h"
@@ -15,8 +16,6 @@
 #include "models/preprocess.h"
 #include "product/choices.h"
 #include "product/device.h"
-
-#include <vitcl_tune.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -66,13 +65,13 @@ static size_t candidates(device_time *out)
     return set && *set ? 0 : list_devices(out);
 }
 
-int vitcl_device_choosable(void)
+bool vt_device_choosable(void)
 {
     device_time *d = NULL;
     size_t n;
 
     if (VT_NEW(&d, MOST) != VITCL_OK)
-        return 0;
+        return false;
     n = candidates(d);
     free(d);
     return n > 1;
@@ -98,17 +97,17 @@ static bool name_devices(char out[VT_CHOICE], const device_time *d, size_t n)
     for (char *c = out; *c; c++)
         if (*c == '\t' || *c == '\n')
             *c = ' ';
-    return used + sizeof((vitcl_device_choice *)0)->plans < VT_CHOICE;
+    return used + sizeof((vt_device_choice *)0)->plans < VT_CHOICE;
 }
 
 /* ---- timing ---- */
 
-static vitcl_status run(double *ms, vitcl_session *s, const float *pixels)
+static vitcl_status run(double *ms, vitcl_session *s, const float *values)
 {
     const double from = vt_now_ms();
     vitcl_status st;
 
-    VT_TRY(vitcl_session_run_pixels(s, pixels, s->batch));
+    VT_TRY(vitcl_session_run_values(s, values, s->batch));
     if (s->classes)
         VT_TRY(vitcl_session_read(s->logits, (size_t)s->batch * s->classes, s,
                                   "logits", s->batch));
@@ -124,7 +123,7 @@ static vitcl_status time_on(double *out, const vitcl_model *model,
 {
     vitcl_model here = {.model = model->model};
     vitcl_session *s = NULL;
-    float *pixels = NULL;
+    float *values = NULL;
     double ms = 1e30;
     vitcl_status st;
 
@@ -134,18 +133,18 @@ static vitcl_status time_on(double *out, const vitcl_model *model,
     VT_TRY(
         vt_store_new(&here.store, here.dev, vt_model_read_param, here.model));
     VT_TRY(vitcl_session_new(&s, &here, o));
-    VT_TRY(VT_NEW(&pixels, (size_t)s->batch * s->height * s->width * 3));
-    VT_TRY(run(&ms, s, pixels)); /* some drivers compile only now */
+    VT_TRY(VT_NEW(&values, (size_t)s->batch * s->height * s->width * 3));
+    VT_TRY(run(&ms, s, values)); /* some drivers compile only now */
     ms = 1e30;
     for (int i = 0; i < 3 && (i == 0 || ms < QUICK_MS); i++)
-        VT_TRY(run(&ms, s, pixels));
+        VT_TRY(run(&ms, s, values));
     *out = ms;
 done:
     vitcl_session_free(s);
     vt_store_free(here.store);
     vt_dev_free(here.dev);
     pthread_mutex_destroy(&here.lock);
-    free(pixels);
+    free(values);
     return st;
 }
 
@@ -172,7 +171,7 @@ static void format(char out[VT_CHOICE], device_time *d, size_t n)
 }
 
 /* Takes a kept answer apart; false: it is not one. */
-static bool accept(vitcl_device_choice *out, const device_time *d, size_t n,
+static bool accept(vt_device_choice *out, const device_time *d, size_t n,
                    const char *answer)
 {
     size_t k = strcspn(answer, " ");
@@ -234,12 +233,11 @@ static void measure(device_time *d, size_t n, const vitcl_model *model,
     }
 }
 
-vitcl_status vitcl_device_choose(vitcl_device_choice *out,
-                                 const vitcl_model *model,
-                                 const vitcl_session_options *options)
+vitcl_status vt_device_choose(vt_device_choice *out, const vitcl_model *model,
+                              const vitcl_session_options *options)
 {
     vitcl_status st = VITCL_OK;
-    vitcl_device_choice choice = {.size = sizeof choice};
+    vt_device_choice choice = {.measured = false};
     vitcl_session_options o;
     device_time *d = NULL;
     char question[VT_CHOICE], answer[VT_CHOICE], old[VT_CHOICE];
@@ -247,8 +245,6 @@ vitcl_status vitcl_device_choose(vitcl_device_choice *out,
     uint32_t batch = 1;
     size_t n;
 
-    VT_SIZED(out, vitcl_device_choice);
-    VT_GIVEN(model);
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
     VT_TRY(vt_precision_known(o.precision));
     VT_TRY(VT_NEW(&d, MOST));
@@ -269,7 +265,7 @@ vitcl_status vitcl_device_choose(vitcl_device_choice *out,
             (void)accept(&choice, d, n, answer);
     }
 give:
-    vt_sized_give(out, &choice, sizeof choice);
+    *out = choice;
 done:
     free(d);
     return st;
@@ -281,13 +277,13 @@ typedef struct search {
     const device_time *d;
     size_t n;
     uint32_t wanted, seen;
-    vitcl_device_choice found;
+    vt_device_choice found;
 } search;
 
 static void visit(void *context, const char *question, const char *answer)
 {
     search *s = context;
-    vitcl_device_choice c = {.size = sizeof c};
+    vt_device_choice c = {.measured = false};
 
     if (strlen(question) >= sizeof c.plans || !accept(&c, s->d, s->n, answer) ||
         s->seen++ != s->wanted)
@@ -296,14 +292,13 @@ static void visit(void *context, const char *question, const char *answer)
     s->found = c;
 }
 
-vitcl_status vitcl_choice_list(vitcl_device_choice *out, uint32_t index)
+vitcl_status vt_device_choice_at(vt_device_choice *out, uint32_t index)
 {
     vitcl_status st = VITCL_OK;
     search s = {.wanted = index};
     device_time *d = NULL;
     char begin[VT_CHOICE];
 
-    VT_SIZED(out, vitcl_device_choice);
     VT_TRY(VT_NEW(&d, MOST));
     s.d = d, s.n = list_devices(d);
     if (s.n > 1 && name_devices(begin, d, s.n))
@@ -312,7 +307,7 @@ vitcl_status vitcl_choice_list(vitcl_device_choice *out, uint32_t index)
         st = vt_fail(VITCL_EINVAL, "there is no choice %u", index);
         goto done;
     }
-    vt_sized_give(out, &s.found, sizeof s.found);
+    *out = s.found;
 done:
     free(d);
     return st;

@@ -4,6 +4,7 @@
 #include "api/dataset.h"
 
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/sha256.h"
@@ -11,46 +12,30 @@
 
 #include <string.h>
 
-static vitcl_status open_dataset(vitcl_dataset **out, const char *path,
-                                 const vt_dataset_options *how)
+vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
+                                const vitcl_dataset_options *options)
 {
     vitcl_status st = VITCL_OK;
+    vitcl_dataset_options o;
     vitcl_dataset *d = NULL;
 
     if (!out || !path)
         return vt_fail(VITCL_EINVAL, "a dataset needs a path");
+    VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_dataset_options"));
     VT_TRY(VT_NEW(&d, 1));
-    VT_TRY(vt_dataset_open_as(&d->d, path, how));
+    VT_TRY(vt_dataset_open_as(&d->d, path,
+                              &(vt_dataset_options){.split = o.split,
+                                                    .columns = o.columns,
+                                                    .follow = o.follow != 0}));
     *out = d, d = NULL;
 done:
     vitcl_dataset_free(d);
     return st;
 }
 
-vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
-                                const char *split)
+const char *vt_dataset_note(const vitcl_dataset *dataset)
 {
-    return open_dataset(out, path, &(vt_dataset_options){.split = split});
-}
-
-vitcl_status vitcl_dataset_open_links(vitcl_dataset **out, const char *path,
-                                      const char *split)
-{
-    return open_dataset(out, path,
-                        &(vt_dataset_options){.split = split, .follow = true});
-}
-
-vitcl_status vitcl_dataset_open_table(vitcl_dataset **out, const char *path,
-                                      const char *split, const char *columns)
-{
-    VT_GIVEN(columns);
-    return open_dataset(
-        out, path, &(vt_dataset_options){.split = split, .columns = columns});
-}
-
-const char *vitcl_dataset_note(const vitcl_dataset *dataset)
-{
-    return dataset ? vt_dataset_remark(dataset->d) : NULL;
+    return vt_dataset_remark(dataset->d);
 }
 
 void vitcl_dataset_free(vitcl_dataset *dataset)
@@ -95,13 +80,11 @@ done:
     return st;
 }
 
-vitcl_status vitcl_dataset_add_labels(vitcl_dataset *dataset, const char *path)
+vitcl_status vt_dataset_add_labels(vitcl_dataset *dataset, const char *path)
 {
     vitcl_status st = VITCL_OK;
     vt_labels *labels = NULL;
 
-    if (!dataset || !path)
-        return vt_fail(VITCL_EINVAL, "labels need a dataset and a path");
     if (vt_dataset_enter(dataset, true) != VITCL_OK)
         return VITCL_EBUSY;
     VT_TRY(vt_labels_load(&labels, path, dataset->d));
@@ -114,9 +97,8 @@ done:
     return st;
 }
 
-vitcl_status vitcl_dataset_use_numbers(vitcl_dataset *dataset)
+vitcl_status vt_dataset_use_numbers(vitcl_dataset *dataset)
 {
-    VT_GIVEN(dataset);
     if (vt_dataset_enter(dataset, true) != VITCL_OK)
         return VITCL_EBUSY;
     dataset->by_number = true;
@@ -124,13 +106,12 @@ vitcl_status vitcl_dataset_use_numbers(vitcl_dataset *dataset)
     return VITCL_OK;
 }
 
-vitcl_status vitcl_dataset_set_strict(vitcl_dataset *dataset, int strict,
-                                      vitcl_log report, void *context)
+vitcl_status vt_dataset_set_strict(vitcl_dataset *dataset, bool strict,
+                                   vitcl_log report, void *context)
 {
-    VT_GIVEN(dataset);
     if (vt_dataset_enter(dataset, true) != VITCL_OK)
         return VITCL_EBUSY;
-    dataset->strict = strict != 0;
+    dataset->strict = strict;
     dataset->broken = report;
     dataset->broken_context = context;
     vt_dataset_leave(dataset, true);
@@ -152,17 +133,13 @@ const char *vitcl_dataset_class(const vitcl_dataset *dataset, uint32_t index)
     return dataset ? vt_dataset_class(dataset->d, index) : NULL;
 }
 
-vitcl_status vitcl_dataset_shared(uint32_t *out, const char **name,
-                                  const vitcl_dataset *dataset,
-                                  const vitcl_dataset *other)
+vitcl_status vt_dataset_overlap(uint32_t *out, const char **name,
+                                const vitcl_dataset *dataset,
+                                const vitcl_dataset *other)
 {
     vt_shared s = {0};
     vitcl_status st;
 
-    VT_GIVEN(out);
-    VT_GIVEN(name);
-    VT_GIVEN(dataset);
-    VT_GIVEN(other);
     if (vt_dataset_enter(dataset, false) != VITCL_OK)
         return VITCL_EBUSY;
     if ((st = vt_dataset_enter(other, false)) == VITCL_OK) {
@@ -175,13 +152,11 @@ vitcl_status vitcl_dataset_shared(uint32_t *out, const char **name,
     return st;
 }
 
-vitcl_status vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset)
+vitcl_status vt_dataset_identity(char out[65], const vitcl_dataset *dataset)
 {
     const char *labels;
     vt_sha256_state s;
 
-    VT_GIVEN(out);
-    VT_GIVEN(dataset);
     if (vt_dataset_enter(dataset, false) != VITCL_OK)
         return VITCL_EBUSY;
     labels = dataset->labels ? dataset->labels_hash : "";
@@ -193,7 +168,7 @@ vitcl_status vitcl_dataset_identity(char out[65], const vitcl_dataset *dataset)
     return VITCL_OK;
 }
 
-const char *vitcl_dataset_kind(const vitcl_dataset *dataset)
+const char *vt_dataset_format(const vitcl_dataset *dataset)
 {
-    return dataset ? vt_dataset_kind(dataset->d) : NULL;
+    return vt_dataset_kind(dataset->d);
 }

@@ -3,6 +3,7 @@
  */
 #include "product/device.h"
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/memory.h"
 #include "product/half_choice.h"
 #include "product/peak.h"
@@ -12,7 +13,7 @@ const char *vitcl_version(void)
     return VITCL_VERSION;
 }
 
-vitcl_status vitcl_device_list(vitcl_device_info *out, uint32_t index)
+vitcl_status vitcl_device_at(vitcl_device_info *out, uint32_t index)
 {
     vitcl_device_info info;
     vitcl_status st = VITCL_OK;
@@ -59,10 +60,8 @@ vitcl_status vitcl_device_watch(vitcl_device *device, vitcl_compiling compiling,
     return VITCL_OK;
 }
 
-vitcl_status vitcl_device_save_kernels(vitcl_device *device, const char *folder)
+vitcl_status vt_device_save_kernels(vitcl_device *device, const char *folder)
 {
-    VT_GIVEN(device);
-    VT_GIVEN(folder);
     return vt_dev_save_programs(device->dev, folder);
 }
 
@@ -74,13 +73,11 @@ void vitcl_device_free(vitcl_device *device)
     free(device);
 }
 
-vitcl_status vitcl_device_peak(double *gflops, vitcl_device *device,
-                               vitcl_precision precision)
+vitcl_status vt_device_peak(double *gflops, vitcl_device *device,
+                            vitcl_precision precision)
 {
     vitcl_status st = VITCL_OK;
 
-    VT_GIVEN(gflops);
-    VT_GIVEN(device);
     VT_TRY(vt_precision_known(precision));
     VT_TRY(vt_dev_alive(device->dev));
     if (precision == VITCL_HALF)

@@ -2,9 +2,9 @@
  * evaluate.c - evaluation and few-shot tests: runs a dataset's pictures through
  * a session.
  */
-#include "eval/evaluate.h"
 #include "api/dataset.h"
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/memory.h"
 
 #include <pthread.h>
@@ -119,7 +119,7 @@ static vitcl_status next_batch(void *context, vitcl_batch *out, int wait)
     const vt_pass *s = p->s;
     vitcl_session *session = p->r->session;
     batch *b = &p->batch[p->batches++ % 2];
-    const uint32_t most = vitcl_session_batch(session);
+    const uint32_t most = vt_session_batch(session);
     uint32_t n = 0, height, width;
 
     (void)wait;
@@ -170,7 +170,7 @@ static vitcl_status run(void *context, const vt_pass *s)
     vitcl_status st = VITCL_OK;
     passing p = {.r = context, .s = s};
     vitcl_session *session = p.r->session;
-    uint32_t most = vitcl_session_batch(session), height, width;
+    uint32_t most = vt_session_batch(session), height, width;
 
     vitcl_session_size(&height, &width, session);
     VT_TRY(vt_new(&p.rgb, most, (size_t)height * width * 3));
@@ -216,33 +216,36 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             const vitcl_dataset *dataset,
                             vitcl_progress progress, void *context)
 {
-    return vitcl_evaluate_part(out, confusion, session, dataset, 1, 1, progress,
-                               context);
+    vitcl_scores scores;
+    vitcl_status st;
+
+    VT_SIZED(out, vitcl_scores);
+    if (!session || !dataset)
+        return vt_fail(VITCL_EINVAL, "evaluation needs a session and pictures");
+    VT_TRY(vt_evaluate_part(&scores, confusion, session, dataset, NULL, 1, 1,
+                            progress, context));
+    vt_sized_give(out, &scores, sizeof scores);
+done:
+    return st;
 }
 
-/* vectors NULL: by the model's classifier. */
-static vitcl_status evaluate(vitcl_scores *out, uint32_t *confusion,
-                             vitcl_session *session,
-                             const vitcl_dataset *dataset, const float *vectors,
-                             uint32_t part, uint32_t parts,
-                             vitcl_progress progress, void *context)
+vitcl_status vt_evaluate_part(vitcl_scores *out, uint32_t *confusion,
+                              vitcl_session *session,
+                              const vitcl_dataset *dataset,
+                              const float *vectors, uint32_t part,
+                              uint32_t parts, vitcl_progress progress,
+                              void *context)
 {
     vitcl_status st = VITCL_OK;
     running r = {session, progress, context, {dataset, dataset}};
     vitcl_model_info info = {.size = sizeof info};
     vitcl_scores scores = {.size = sizeof scores};
-    const vitcl_model *model;
+    const vitcl_model *model = session->model;
     vitcl_answer answer;
     vt_classes known;
     vt_vectors_runner by;
     vt_labelled pictures;
 
-    VT_SIZED(out, vitcl_scores);
-    if (!session || !dataset)
-        return vt_fail(VITCL_EINVAL, "evaluation needs a session and pictures");
-    if (part < 1 || part > parts)
-        return vt_fail(VITCL_EINVAL, "there is no part %u of %u", part, parts);
-    model = vitcl_session_model(session);
     VT_TRY(vitcl_model_describe(&info, model, 0, 0, 1));
     if (!vectors && info.classes == 0)
         return vt_fail(VITCL_EUNSUPPORTED, "%s has no classifier", info.name);
@@ -265,44 +268,19 @@ static vitcl_status evaluate(vitcl_scores *out, uint32_t *confusion,
                      vectors ? &(vt_runner){vt_run_vectors, &by} : &by.of);
     release(&r, 2);
     VT_TRY(st);
-    vt_sized_give(out, &scores, sizeof scores);
+    *out = scores;
 done:
     return st;
 }
 
-vitcl_status vitcl_evaluate_part(vitcl_scores *out, uint32_t *confusion,
-                                 vitcl_session *session,
-                                 const vitcl_dataset *dataset, uint32_t part,
-                                 uint32_t parts, vitcl_progress progress,
-                                 void *context)
-{
-    return evaluate(out, confusion, session, dataset, NULL, part, parts,
-                    progress, context);
-}
-
-vitcl_status vitcl_evaluate_vectors(vitcl_scores *out, uint32_t *confusion,
-                                    vitcl_session *session,
-                                    const vitcl_dataset *dataset,
-                                    const float *vectors, uint32_t part,
-                                    uint32_t parts, vitcl_progress progress,
-                                    void *context)
-{
-    VT_GIVEN(vectors);
-    return evaluate(out, confusion, session, dataset, vectors, part, parts,
-                    progress, context);
-}
-
-vitcl_status vitcl_dataset_match(uint32_t *out, const vitcl_dataset *dataset,
-                                 const vitcl_model *model)
+vitcl_status vt_dataset_match(uint32_t *out, const vitcl_dataset *dataset,
+                              const vitcl_model *model)
 {
     vitcl_status st = VITCL_OK;
     vitcl_model_info info = {.size = sizeof info};
     vt_classes data, known;
     uint32_t *found = NULL;
 
-    VT_GIVEN(out);
-    VT_GIVEN(dataset);
-    VT_GIVEN(model);
     VT_TRY(vitcl_model_describe(&info, model, 0, 0, 1));
     data = vt_classes_of_data(dataset->d, "the pictures");
     known = vt_classes_of_model(model->model, info.classes);
@@ -314,24 +292,16 @@ done:
     return st;
 }
 
-vitcl_status vitcl_fewshot(vitcl_fewshot_score *scores, uint32_t n,
-                           uint32_t tries, uint64_t random_state,
-                           vitcl_session *session, const vitcl_dataset *train,
-                           const vitcl_dataset *test, vitcl_progress progress,
-                           void *context)
+vitcl_status vt_fewshot_run(vt_fewshot_score *scores, uint32_t n,
+                            uint32_t tries, uint64_t random_state,
+                            vitcl_session *session, const vitcl_dataset *train,
+                            const vitcl_dataset *test, vitcl_progress progress,
+                            void *context)
 {
     vitcl_status st = VITCL_OK;
     running r = {session, progress, context, {train, test}};
     vt_labelled known, asked;
 
-    if (!scores || !session || !train || !test || n == 0 || tries == 0)
-        return vt_fail(VITCL_EINVAL,
-                       "few-shot needs pictures and at least one try");
-    if (n > 1000 || tries > 1000)
-        return vt_fail(VITCL_EINVAL,
-                       "few-shot has at most 1000 scores and 1000 tries, not "
-                       "%u and %u",
-                       n, tries);
     VT_TRY(hold(&r));
     known = labelled(train);
     asked = labelled(test);

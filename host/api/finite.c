@@ -6,6 +6,7 @@
  * and repeats the run, checking the output of each step.
  */
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -189,8 +190,8 @@ done:
     return st;
 }
 
-vitcl_status vitcl_session_check(vitcl_session *session, const char *name,
-                                 uint32_t index)
+vitcl_status vt_session_check(vitcl_session *session, const char *name,
+                              uint32_t index)
 {
     vt_val given;
 

@@ -176,7 +176,7 @@ static vitcl_status run(vitcl_session *s, const uint8_t *rgb,
         (size_t)rows * columns * s->how.patch * s->how.patch * 3;
     const bool own = rows == g->rows && columns == g->columns && n == s->batch;
     grid mine = {.plan = s->plan,
-                 .w = {s->rgb, s->pixels, s->out, s->seed, s->forward_end}};
+                 .w = {s->rgb, s->values, s->out, s->seed, s->forward_end}};
     grid *x = &mine;
 
     if (!own)

@@ -30,7 +30,7 @@ struct vitcl_session {
     struct vt_grids *grids;  /* of pictures of any aspect ratio; NULL: of one
                              * size, height x width */
     vt_plan_options options; /* of the plan */
-    vt_val rgb, pixels;
+    vt_val rgb, values;
     vt_outputs out;
     vt_val seed;     /* the gradient of the logits; VT_NONE: no backward pass */
     int forward_end; /* the first step of that pass */
@@ -49,10 +49,10 @@ struct vitcl_session {
     float *watched;         /* the largest tensor that is watched */
     const uint8_t *waiting; /* sent, but not copied: no vt_plan_overlaps();
                              * NULL: those of the last run */
-    uint32_t sent;          /* pictures for vitcl_session_run_sent(); 0: none */
-    bool running;     /* vitcl_session_run_sent() has not been waited for */
-    bool ran;         /* the last run succeeded; tensors may be read */
-    bool from_rgb;    /* if ran: its pictures are still in the plan */
+    uint32_t sent;          /* pictures for vt_session_run_sent(); 0: none */
+    bool running;           /* vt_session_run_sent() has not been waited for */
+    bool ran;               /* the last run succeeded; tensors may be read */
+    bool from_rgb;          /* if ran: its pictures are still in the plan */
     bool spent;       /* if ran: a backward pass has used up activations */
     uint64_t id, run; /* of all sessions; of its runs */
     uint64_t unread;  /* bit i: no call read run - i before the next one */
@@ -73,7 +73,7 @@ vitcl_model *vt_handle_ref(vitcl_model *model);
 /* Writes the plan for `batch` pictures of height x width, starting from 8-bit
  * pixels. */
 typedef struct vt_written {
-    vt_val rgb, pixels;
+    vt_val rgb, values;
     vt_outputs out;
     vt_val seed; /* with options->backward: as in a session */
     int forward_end;

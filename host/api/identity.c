@@ -6,6 +6,7 @@
  * answering.
  */
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/json_print.h"
 #include "base/memory.h"
 #include "base/sha256.h"
@@ -138,18 +139,15 @@ done:
     return st;
 }
 
-vitcl_status vitcl_model_identity(char model_id[65], char pictures_id[65],
-                                  const vitcl_model *model, uint32_t height,
-                                  uint32_t width)
+vitcl_status vt_model_identity(char model_id[65], char pictures_id[65],
+                               const vitcl_model *model, uint32_t height,
+                               uint32_t width)
 {
     uint32_t batch = 0;
     bool any;
     char of_model[65], of_size[65];
     vitcl_status st;
 
-    VT_GIVEN(model_id);
-    VT_GIVEN(pictures_id);
-    VT_GIVEN(model);
     any = !height && !width;
     VT_TRY(vt_handle_size(&height, &width, &batch, model));
     if (any && vt_model_patches(model->model))

@@ -2,6 +2,7 @@
  * image.c - public picture functions and the loader.
  */
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -143,11 +144,10 @@ vitcl_status vitcl_loader_new(vitcl_loader **out, const vitcl_session *session,
     return loader_new(out, session, workers, 0);
 }
 
-vitcl_status vitcl_loader_new_thumbnails(vitcl_loader **out,
-                                         const vitcl_session *session,
-                                         uint32_t workers, uint32_t side)
+vitcl_status vt_loader_new_thumbnails(vitcl_loader **out,
+                                      const vitcl_session *session,
+                                      uint32_t workers, uint32_t side)
 {
-    VT_GIVEN(out);
     if (side == 0 || side > VT_THUMB_MAX)
         return vt_fail(VITCL_EINVAL,
                        "thumbnails must have 1 to %u pixels, not %u",
@@ -230,15 +230,12 @@ static vitcl_status stamp(int64_t *size, int64_t *changed_ns,
 }
 
 /* In this and the next, const is cast away for the flag only. */
-vitcl_status vitcl_loader_stamp(int64_t *size, int64_t *changed_ns,
-                                const vitcl_loader *loader)
+vitcl_status vt_loader_stamp(int64_t *size, int64_t *changed_ns,
+                             const vitcl_loader *loader)
 {
     vitcl_loader *own;
     vitcl_status st;
 
-    VT_GIVEN(size);
-    VT_GIVEN(changed_ns);
-    VT_GIVEN(loader);
     VT_TRY(ours(loader));
     own = (vitcl_loader *)(uintptr_t)loader;
     VT_RETURN_ALONE(own, "loader", stamp(size, changed_ns, own->pool));
@@ -257,14 +254,11 @@ done:
     return st;
 }
 
-vitcl_status vitcl_loader_thumbnail(vitcl_image *out,
-                                    const vitcl_loader *loader)
+vitcl_status vt_loader_thumbnail(vitcl_image *out, const vitcl_loader *loader)
 {
     vitcl_loader *own;
     vitcl_status st;
 
-    VT_GIVEN(out);
-    VT_GIVEN(loader);
     VT_TRY(ours(loader));
     own = (vitcl_loader *)(uintptr_t)loader;
     VT_RETURN_ALONE(own, "loader", thumbnail(out, own->pool));

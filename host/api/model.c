@@ -3,6 +3,7 @@
  * device.
  */
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -92,11 +93,6 @@ done:
     return st;
 }
 
-const char *vitcl_preset_list(uint32_t index)
-{
-    return vt_model_preset_name(index);
-}
-
 const char *vitcl_class_label(const vitcl_model *model, uint32_t label)
 {
     return model ? vt_model_label(model->model, label) : NULL;
@@ -122,18 +118,15 @@ vitcl_answer vitcl_model_answer(const vitcl_model *model)
     return model ? vt_model_answer(model->model) : VITCL_ONE_CLASS;
 }
 
-const char *vitcl_model_pixels(const vitcl_model *model)
+const char *vt_model_resize(const vitcl_model *model)
 {
-    return vt_pixels_name(model ? vt_model_pixels(model->model)
-                                : VT_PIXELS_PILLOW);
+    return vt_pixels_name(vt_model_pixels(model->model));
 }
 
-vitcl_status vitcl_model_set_pixels(vitcl_model *model, const char *library)
+vitcl_status vt_model_set_resize(vitcl_model *model, const char *library)
 {
     vt_pixels pixels;
 
-    VT_GIVEN(model);
-    VT_GIVEN(library);
     if (!vt_pixels_named(&pixels, library))
         return vt_fail(VITCL_EINVAL,
                        "pixels \"%s\" are neither pillow nor torchvision",
@@ -142,14 +135,13 @@ vitcl_status vitcl_model_set_pixels(vitcl_model *model, const char *library)
     return VITCL_OK;
 }
 
-uint32_t vitcl_model_patches(const vitcl_model *model)
+uint32_t vt_model_most_patches(const vitcl_model *model)
 {
-    return model ? (uint32_t)vt_model_patches(model->model) : 0;
+    return (uint32_t)vt_model_patches(model->model);
 }
 
-vitcl_status vitcl_model_set_patches(vitcl_model *model, uint32_t most)
+vitcl_status vt_model_set_most_patches(vitcl_model *model, uint32_t most)
 {
-    VT_GIVEN(model);
     return vt_model_choose_patches(model->model, most);
 }
 
@@ -212,10 +204,10 @@ vitcl_status vt_handle_plan(vt_plan **plan, vt_written *out, vitcl_model *model,
 
     VT_TRY(vt_plan_new(&p, options));
     w.rgb = vt_input(p, "rgb", VT_U8, 4, dim);
-    w.pixels = vt_normalise(p, w.rgb, how->scale, how->mean, how->std);
-    vt_name(p, w.pixels, "pixel_values");
+    w.values = vt_normalise(p, w.rgb, how->scale, how->mean, how->std);
+    vt_name(p, w.values, "pixel_values");
     pthread_mutex_lock(&model->lock);
-    vt_model_build(p, model->model, w.pixels, NULL, &w.out);
+    vt_model_build(p, model->model, w.values, NULL, &w.out);
     pthread_mutex_unlock(&model->lock);
     vt_keep(p, w.out.features);
     vt_keep(p, w.out.logits);

@@ -3,6 +3,7 @@
  * computes: one by one, and of all batches that a function gives.
  */
 #include "api/handles.h"
+#include "api/program.h"
 
 static vitcl_status send_rgb(vitcl_session *s, const uint8_t *rgb, uint32_t n)
 {
@@ -21,10 +22,9 @@ done:
     return st;
 }
 
-vitcl_status vitcl_session_send_rgb(vitcl_session *session, const uint8_t *rgb,
-                                    uint32_t n)
+vitcl_status vt_session_send_rgb(vitcl_session *session, const uint8_t *rgb,
+                                 uint32_t n)
 {
-    VT_GIVEN(session);
     VT_RETURN_ALONE(session, "session", send_rgb(session, rgb, n));
 }
 
@@ -47,9 +47,8 @@ done:
     return st;
 }
 
-vitcl_status vitcl_session_run_sent(vitcl_session *session)
+vitcl_status vt_session_run_sent(vitcl_session *session)
 {
-    VT_GIVEN(session);
     VT_RETURN_ALONE(session, "session", run_sent(session));
 }
 

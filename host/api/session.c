@@ -6,6 +6,7 @@
  * rows are independent, so stale ones do no harm.
  */
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/memory.h"
 #include "models/preprocess.h"
 #include "product/half_choice.h"
@@ -174,7 +175,7 @@ static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
                            * caller's pointers */
     s->options.gemm = o->gemm ? vt_plan_settings(s->plan)->gemm : NULL;
     s->options.keep = s->options.watch = NULL;
-    s->rgb = w.rgb, s->pixels = w.pixels, s->out = w.out;
+    s->rgb = w.rgb, s->values = w.values, s->out = w.out;
     s->seed = w.seed, s->forward_end = w.forward_end;
     VT_TRY(make_watched(s));
     VT_TRY(vt_plan_finish(s->plan));
@@ -337,11 +338,9 @@ done:
     return st;
 }
 
-vitcl_status vitcl_session_run_gradient(vitcl_session *session,
-                                        const uint32_t *labels, uint32_t n)
+vitcl_status vt_session_run_gradient(vitcl_session *session,
+                                     const uint32_t *labels, uint32_t n)
 {
-    VT_GIVEN(session);
-    VT_GIVEN(labels);
     VT_RETURN_ALONE(session, "session", run_gradient(session, labels, n));
 }
 
@@ -387,7 +386,7 @@ vitcl_status vitcl_session_run_rgb(vitcl_session *session, const uint8_t *rgb,
     VT_RETURN_ALONE(session, "session", vt_session_run_rgb(session, rgb, n));
 }
 
-static vitcl_status run_pixels(vitcl_session *s, const float *pixels,
+static vitcl_status run_values(vitcl_session *s, const float *values,
                                uint32_t n)
 {
     vitcl_status st = VITCL_OK;
@@ -398,19 +397,19 @@ static vitcl_status run_pixels(vitcl_session *s, const float *pixels,
                        "the session's pictures have any aspect ratio; for "
                        "pixel values choose one size (--size)");
     VT_TRY(vt_session_begin(s));
-    VT_TRY(vt_plan_write(s->plan, s->pixels, pixels,
+    VT_TRY(vt_plan_write(s->plan, s->values, values,
                          (size_t)n * s->height * s->width * 3 * sizeof(float)));
     VT_TRY(run_from(s, 1));
 done:
     return st;
 }
 
-vitcl_status vitcl_session_run_pixels(vitcl_session *session,
-                                      const float *pixels, uint32_t n)
+vitcl_status vitcl_session_run_values(vitcl_session *session,
+                                      const float *values, uint32_t n)
 {
     VT_GIVEN(session);
-    VT_GIVEN(pixels);
-    VT_RETURN_ALONE(session, "session", run_pixels(session, pixels, n));
+    VT_GIVEN(values);
+    VT_RETURN_ALONE(session, "session", run_values(session, values, n));
 }
 
 vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,

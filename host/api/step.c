@@ -4,9 +4,8 @@
  * The training counterpart of `forward`: it gives what is needed to compare
  * vitcl's gradients and optimisers with another library's.
  */
-#include "api/step.h"
-
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "train/trainer.h"

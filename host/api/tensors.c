@@ -1,57 +1,35 @@
 /*
- * tensors.c - public reading and writing of tensor files.
+ * tensors.c - reading and writing of tensor files.
  *
  * Rows are written as they come. Space for the header is reserved at the start
  * of the file, padded with blanks as both formats allow, and filled in at the
  * end.
  */
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "weights/weights.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-struct vitcl_tensors {
-    vt_tensors *raw;
-};
-
-vitcl_status vitcl_tensors_open(vitcl_tensors **out, const char *path)
-{
-    vitcl_status st = VITCL_OK;
-    vitcl_tensors *t = NULL;
-
-    VT_GIVEN(out);
-    VT_GIVEN(path);
-    VT_TRY(VT_NEW(&t, 1));
-    VT_TRY(vt_tensors_open(&t->raw, path));
-    *out = t, t = NULL;
-done:
-    vitcl_tensors_free(t);
-    return st;
-}
-
-static vitcl_status find(const vt_tensor **out, const vitcl_tensors *t,
+static vitcl_status find(const vt_tensor **out, const vt_tensors *t,
                          const char *name)
 {
-    *out = vt_tensors_get(t->raw, name);
+    *out = vt_tensors_get(t, name);
     return *out ? VITCL_OK
                 : vt_fail(VITCL_EINVAL, "%s: no tensor named %s",
-                          vt_tensors_path(t->raw), name);
+                          vt_tensors_path(t), name);
 }
 
-vitcl_status vitcl_tensors_shape(vitcl_shape *out, const vitcl_tensors *t,
-                                 const char *name)
+vitcl_status vt_tensors_shape(vitcl_shape *out, const vt_tensors *t,
+                              const char *name)
 {
     vitcl_status st = VITCL_OK;
     const vt_tensor *found;
 
-    VT_GIVEN(out);
-    VT_GIVEN(t);
-    VT_GIVEN(name);
     VT_TRY(find(&found, t, name));
     *out = (vitcl_shape){.name = found->name, .rank = found->rank};
     for (uint32_t i = 0; i < found->rank; i++)
@@ -60,15 +38,12 @@ done:
     return st;
 }
 
-vitcl_status vitcl_tensors_read(float *out, const vitcl_tensors *t,
-                                const char *name, uint64_t count)
+vitcl_status vt_tensors_read(float *out, const vt_tensors *t, const char *name,
+                             uint64_t count)
 {
     vitcl_status st = VITCL_OK;
     const vt_tensor *found;
 
-    VT_GIVEN(out);
-    VT_GIVEN(t);
-    VT_GIVEN(name);
     VT_TRY(find(&found, t, name));
     if (found->count != count)
         return vt_fail(VITCL_EINVAL, "tensor %s has %llu elements, not %llu",
@@ -77,14 +52,6 @@ vitcl_status vitcl_tensors_read(float *out, const vitcl_tensors *t,
     VT_TRY(vt_tensor_f32(out, found));
 done:
     return st;
-}
-
-void vitcl_tensors_free(vitcl_tensors *t)
-{
-    if (!t)
-        return;
-    vt_tensors_free(t->raw);
-    free(t);
 }
 
 static vitcl_status elements(size_t *out, const vitcl_shape *shape)
@@ -101,18 +68,13 @@ static vitcl_status elements(size_t *out, const vitcl_shape *shape)
     return VITCL_OK;
 }
 
-vitcl_status vitcl_tensors_write(const char *path, const vitcl_shape *shapes,
-                                 const float *const *data, uint32_t n)
+vitcl_status vt_tensors_write(const char *path, const vitcl_shape *shapes,
+                              const float *const *data, uint32_t n)
 {
     vitcl_status st = VITCL_OK;
     vt_tensor *list = NULL;
     size_t count = 0;
 
-    VT_GIVEN(path);
-    if (n) {
-        VT_GIVEN(shapes);
-        VT_GIVEN(data);
-    }
     VT_TRY(VT_NEW(&list, n));
     for (uint32_t i = 0; i < n; i++) {
         VT_TRY(elements(&count, &shapes[i]));
@@ -194,8 +156,8 @@ static void fill_head(char head[HEAD], const vitcl_rows *r)
         head[i] = (char)(length >> (8 * (i - (r->npy ? 8 : 0))) & 255);
 }
 
-vitcl_status vitcl_rows_open(vitcl_rows **out, const char *path,
-                             const vitcl_shape *row)
+vitcl_status vitcl_rows_new(vitcl_rows **out, const char *path,
+                            const vitcl_shape *row)
 {
     static const char blank[HEAD];
     vitcl_status st = VITCL_OK;
@@ -332,12 +294,9 @@ done:
     return st;
 }
 
-vitcl_status vitcl_rows_keep(char *name, size_t size, uint64_t *count,
-                             vitcl_rows *rows)
+vitcl_status vt_rows_keep(char *name, size_t size, uint64_t *count,
+                          vitcl_rows *rows)
 {
-    VT_GIVEN(name);
-    VT_GIVEN(count);
-    VT_GIVEN(rows);
     VT_RETURN_ALONE(rows, "vitcl_rows", keep(name, size, count, rows));
 }
 

@@ -268,20 +268,6 @@ vitcl_status vitcl_text_describe(vitcl_text_info *out, const vitcl_text *text)
     return VITCL_OK;
 }
 
-vitcl_status vitcl_text_identity(char text_id[65], const vitcl_text *text)
-{
-    char tokenizer[65] = "";
-    vitcl_status st;
-
-    VT_GIVEN(text_id);
-    VT_GIVEN(text);
-    if (text->tokenizer)
-        vt_tokenizer_identity(tokenizer, text->tokenizer);
-    VT_TRY(vt_identity_of(text_id, text->model, tokenizer));
-done:
-    return st;
-}
-
 /* ---- running ---- */
 
 /* Which of a text's tokens are hidden. What hidden tokens of CLIP compute is

@@ -4,6 +4,7 @@
  * nothing behind.
  */
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "models/preprocess.h"
@@ -187,18 +188,17 @@ static vitcl_status follow(vitcl_train_options *o, const vt_ranks *r)
     return vt_ranks_wait(r);
 }
 
-uint32_t vitcl_train_rank(uint32_t *ranks)
+uint32_t vt_train_rank(uint32_t *ranks)
 {
     uint32_t count;
 
     return vt_ranks_rank(ranks ? ranks : &count);
 }
 
-vitcl_status vitcl_preset_check(const char *preset)
+vitcl_status vt_preset_check(const char *preset)
 {
     vt_arch_spec spec;
 
-    VT_GIVEN(preset);
     return vt_arch_spec_preset(&spec, preset);
 }
 

@@ -1,22 +1,16 @@
 /*
- * tune.c - the functions of vitcl_tune.h. What they do is in other folders; the
- * products to tune are a model's.
+ * tune.c - a tuner for a model's products, and trials on a device. What they do
+ * is in other folders.
  */
 #include "api/handles.h"
+#include "api/program.h"
 #include "base/memory.h"
 #include "ocl/precision.h"
 #include "product/half_choice.h"
 #include "tune/export.h"
-#include "tune/tuner.h"
 #include "units/dots.h"
 
-#include <vitcl_tune.h>
-
 #include <string.h>
-
-struct vitcl_tuner {
-    vt_tuner *tuner;
-};
 
 /* ---- a model's products ---- */
 
@@ -73,21 +67,17 @@ static const char *form_of(vt_dev *dev, const char *provider, vt_dtype type,
                : "";
 }
 
-vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
-                             const vitcl_session_options *options)
+vitcl_status vt_tuner_for(vt_tuner **out, vitcl_model *model,
+                          const vitcl_session_options *options)
 {
     vt_candidate_product products[VT_CANDIDATE_PRODUCTS];
     vitcl_session_options o;
-    vitcl_tuner *t = NULL;
     vt_plan *p = NULL;
     const char *gemm = NULL;
     vitcl_status st;
     int n;
 
-    VT_GIVEN(out);
-    VT_GIVEN(model);
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_session_options"));
-    VT_TRY(vt_precision_known(o.precision));
     if (!model->dev)
         return vt_fail(VITCL_EINVAL, "the model was loaded without a device");
     VT_TRY(vt_dev_alive(model->dev));
@@ -102,74 +92,22 @@ vitcl_status vitcl_tuner_new(vitcl_tuner **out, vitcl_model *model,
     n = collect(products, p);
     if (n == 0)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED, "the model has nothing to tune"));
-    VT_TRY(VT_NEW(&t, 1));
     VT_TRY(vt_tuner_new(
-        &t->tuner, model->dev, gemm,
+        out, model->dev, gemm,
         form_of(model->dev, gemm, vt_precision_type(o.precision), &products[0]),
         vt_precision_type(o.precision), products, n));
-    *out = t, t = NULL;
 done:
-    vitcl_tuner_free(t);
     vt_plan_free(p);
     return st;
 }
 
-void vitcl_tuner_free(vitcl_tuner *tuner)
-{
-    if (!tuner)
-        return;
-    vt_tuner_free(tuner->tuner);
-    free(tuner);
-}
-
-const char *vitcl_tuner_next(vitcl_tuner *tuner)
-{
-    return tuner ? vt_tuner_next(tuner->tuner) : NULL;
-}
-
-void vitcl_tuner_tell(vitcl_tuner *tuner, double ratio)
-{
-    if (tuner)
-        vt_tuner_tell(tuner->tuner, ratio);
-}
-
-const char *vitcl_tuner_best(const vitcl_tuner *tuner)
-{
-    return tuner ? vt_tuner_best(tuner->tuner) : NULL;
-}
-
-double vitcl_tuner_gain(const vitcl_tuner *tuner)
-{
-    return tuner ? vt_tuner_gain(tuner->tuner) : 1;
-}
-
-vitcl_status vitcl_tuner_save(const char **path, vitcl_tuner *tuner)
-{
-    VT_GIVEN(path);
-    VT_GIVEN(tuner);
-    return vt_tuner_save(path, tuner->tuner);
-}
-
-vitcl_status vitcl_candidate_measure(double *ratio, const char *select,
-                                     const char *candidate, double seconds,
-                                     vitcl_progress progress, void *context)
-{
-    VT_GIVEN(ratio);
-    VT_GIVEN(candidate);
-    return vt_candidate_try(ratio, select, candidate, seconds, progress,
-                            context);
-}
-
-vitcl_status vitcl_tuned_export(double *tuned, double *built_in,
-                                const vitcl_device *device, const char *path,
-                                vitcl_progress progress, void *context)
+vitcl_status vt_device_export_tuned(double *tuned, double *built_in,
+                                    const vitcl_device *device,
+                                    const char *path, vitcl_progress progress,
+                                    void *context)
 {
     vitcl_status st;
 
-    VT_GIVEN(tuned);
-    VT_GIVEN(built_in);
-    VT_GIVEN(device);
-    VT_GIVEN(path);
     VT_TRY(vt_dev_alive(device->dev));
     VT_TRY(
         vt_tuned_export(tuned, built_in, device->dev, path, progress, context));
@@ -179,27 +117,14 @@ done:
 
 /* ---- trials of instructions ---- */
 
-static int untried(vt_dev *dev, vitcl_precision precision)
+bool vt_device_untried(const vitcl_device *device, vitcl_precision precision)
 {
-    return dev && vt_dot_untried(dev, vt_precision_type(precision));
+    return vt_dot_untried(device->dev, vt_precision_type(precision));
 }
 
-int vitcl_device_untried(const vitcl_device *device, vitcl_precision precision)
+vitcl_status vt_device_form(char *out, size_t size, const vitcl_device *device,
+                            vitcl_precision precision)
 {
-    return device && untried(device->dev, precision);
-}
-
-int vitcl_model_untried(const vitcl_model *model, vitcl_precision precision)
-{
-    return model && untried(model->dev, precision);
-}
-
-vitcl_status vitcl_device_form(char *out, size_t size,
-                               const vitcl_device *device,
-                               vitcl_precision precision)
-{
-    VT_GIVEN(out);
-    VT_GIVEN(device);
     if (precision != VITCL_BF16 && precision != VITCL_F16 &&
         precision != VITCL_INT8)
         return vt_fail(VITCL_EINVAL, "precision %d is not bf16, f16 or int8",
@@ -208,15 +133,13 @@ vitcl_status vitcl_device_form(char *out, size_t size,
     return VITCL_OK;
 }
 
-vitcl_status vitcl_device_try(vitcl_device *device, vitcl_precision precision)
+vitcl_status vt_device_try(vitcl_device *device, vitcl_precision precision)
 {
     vitcl_precision half;
     vitcl_status st;
 
-    VT_GIVEN(device);
-    VT_TRY(vt_precision_known(precision));
     VT_TRY(vt_dev_alive(device->dev));
-    if (untried(device->dev, precision))
+    if (vt_device_untried(device, precision))
         (void)vt_dot_ask(device->dev, vt_precision_type(precision));
     if (precision == VITCL_HALF)
         VT_TRY(vt_half_choose(&half, device->dev, NULL));

@@ -4,26 +4,23 @@
  * The plan knows the shape of every weight, also of a preset without a file.
  */
 #include "api/handles.h"
+#include "api/program.h"
 
 #include <stdio.h>
-#include <vitcl.h>
 
-vitcl_status vitcl_model_weight(vitcl_tensor_info *out, float *data,
-                                size_t count, const vitcl_model *model,
-                                const char *name)
+vitcl_status vt_model_read_weight(vitcl_tensor_info *out, float *data,
+                                  size_t count, const vitcl_model *model,
+                                  const char *name)
 {
     vitcl_status st = VITCL_OK;
     const vt_plan_options options = {.dev = NULL};
     uint32_t height = 0, width = 0, batch = 1;
-    vitcl_tensor_info info = {.rank = 0};
+    vitcl_tensor_info info = {.size = sizeof info};
     vt_plan *p = NULL;
     vt_preprocess how;
     const vt_value *v;
     vt_written w;
 
-    VT_SIZED(out, vitcl_tensor_info);
-    VT_GIVEN(model);
-    VT_GIVEN(name);
     height = (uint32_t)vt_model_config(model->model)->height;
     width = (uint32_t)vt_model_config(model->model)->width_px;
     VT_TRY(vt_handle_size(&height, &width, &batch, model));
@@ -48,7 +45,7 @@ vitcl_status vitcl_model_weight(vitcl_tensor_info *out, float *data,
     }
     if (data)
         VT_TRY(vt_model_read_param(data, model->model, name, count));
-    vt_sized_give(out, &info, sizeof info);
+    *out = info;
 done:
     vt_plan_free(p);
     return st;

@@ -7,6 +7,7 @@
  * those of other engines. Kernels are measured afterwards in another session,
  * since that costs time.
  */
+#include "api/program.h"
 #include "base/status.h"
 #include "cli/bench/devices.h"
 #include "cli/bench/figure.h"
@@ -72,7 +73,7 @@ typedef struct work {
     double gflop, load_ms, peak;
     op_time op[OPS];
     vitcl_device_info info;
-    vitcl_session_info session_info;
+    vt_session_info session_info;
 } work;
 
 static int by_value(const void *a, const void *b)
@@ -100,16 +101,16 @@ static int send_next(work *w, bool first)
 {
     const uint8_t *rgb = first || !w->o->no_send ? w->rgb : NULL;
 
-    return !w->rgb || vitcl_session_send_rgb(w->session, rgb,
-                                             vitcl_session_batch(w->session)) ==
-                          VITCL_OK
+    return !w->rgb ||
+                   vt_session_send_rgb(w->session, rgb,
+                                       vt_session_batch(w->session)) == VITCL_OK
                ? EXIT_OK
                : failed();
 }
 
 static int allocate(work *w)
 {
-    const uint32_t batch = vitcl_session_batch(w->session);
+    const uint32_t batch = vt_session_batch(w->session);
     uint32_t height, width, columns = vitcl_session_classes(w->session);
     size_t n;
 
@@ -136,11 +137,11 @@ static int allocate(work *w)
 
 static int once(work *w)
 {
-    const uint32_t n = vitcl_session_batch(w->session);
+    const uint32_t n = vt_session_batch(w->session);
 
     if ((w->rgb
-             ? vitcl_session_run_sent(w->session)
-             : vitcl_session_run_pixels(w->session, w->pixels, n)) != VITCL_OK)
+             ? vt_session_run_sent(w->session)
+             : vitcl_session_run_values(w->session, w->pixels, n)) != VITCL_OK)
         return failed();
     if (send_next(w, false) != EXIT_OK)
         return EXIT_FAILED;
@@ -155,10 +156,10 @@ static int measure(work *w)
 {
     const double seconds = w->o->seconds > 0 ? w->o->seconds : 3;
     double end;
-    vitcl_step_info s = {.size = sizeof s};
+    vt_step_info s;
     int code = EXIT_OK;
 
-    for (uint32_t i = 0; vitcl_session_step(&s, w->session, i) == VITCL_OK; i++)
+    for (uint32_t i = 0; vt_session_step(&s, w->session, i); i++)
         w->gflop += s.gflop;
     for (int i = 0; i < 2 && code == EXIT_OK; i++)
         code = once(w);
@@ -174,7 +175,7 @@ static int measure(work *w)
 }
 
 /* Adds a step's time to its op's; ops without room share the last entry. */
-static void account(work *w, const vitcl_step_info *s)
+static void account(work *w, const vt_step_info *s)
 {
     int i = 0;
 
@@ -217,7 +218,7 @@ static int timed(double *last_ms, work *w, int how)
 
 static int profile(work *w)
 {
-    vitcl_step_info s = {.size = sizeof s};
+    vt_step_info s;
     int code = EXIT_OK;
     double ms;
 
@@ -228,8 +229,7 @@ static int profile(work *w)
     }
     if (code == EXIT_OK)
         code = timed(&ms, w, 1);
-    for (uint32_t i = 0;
-         code == EXIT_OK && vitcl_session_step(&s, w->session, i) == VITCL_OK;
+    for (uint32_t i = 0; code == EXIT_OK && vt_session_step(&s, w->session, i);
          i++)
         account(w, &s);
     qsort(w->op, (size_t)w->ops, sizeof *w->op, by_time);
@@ -375,9 +375,9 @@ static int work_through(work *w, bool steps)
         code = measure(w);
     if (code != EXIT_OK)
         return code;
-    if (vitcl_session_describe(&w->session_info, w->session) != VITCL_OK ||
-        (w->peak <= 0 &&
-         vitcl_device_peak(&w->peak, w->device, precision) != VITCL_OK))
+    w->session_info = vt_session_describe(w->session);
+    if (w->peak <= 0 &&
+        vt_device_peak(&w->peak, w->device, precision) != VITCL_OK)
         return failed();
     return steps ? profile(w) : EXIT_OK;
 }
@@ -477,7 +477,6 @@ static int run(void *into, const words *operands)
         return fail("out of memory");
     w->o = o;
     w->info.size = sizeof w->info;
-    w->session_info.size = sizeof w->session_info;
     w->common = o->common;
     code = all_batches(w, batch, n);
     clear(w);

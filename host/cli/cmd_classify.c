@@ -4,6 +4,7 @@
  * Results are in input order, including failures. In a pipe there is one line
  * per class: picture, rank, label, name, probability, separated by tabs.
  */
+#include "api/program.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "cli/answers/html.h"
@@ -280,7 +281,7 @@ static int start(work *w)
     if (code == EXIT_OK && w->o->csv)
         naming_csv_head(&w->naming);
     if (code == EXIT_OK && w->o->logits &&
-        vitcl_rows_open(&w->rows, w->logits, &row) != VITCL_OK)
+        vitcl_rows_new(&w->rows, w->logits, &row) != VITCL_OK)
         code = failed();
     return code == EXIT_OK ? answering_start(&w->on) : code;
 }
@@ -309,7 +310,7 @@ static void keep_rows(work *w, int code)
 
     if (!w->rows || !w->on.count || code == EXIT_OK)
         return;
-    if (vitcl_rows_keep(name, sizeof name, &rows, w->rows) != VITCL_OK)
+    if (vt_rows_keep(name, sizeof name, &rows, w->rows) != VITCL_OK)
         say_not_kept(code);
     else if (rows)
         say_kept(code, rows, "row", name);

@@ -2,12 +2,12 @@
  * cmd_devices.c - lists OpenCL platforms and devices: a block of lines for
  * each, a table, or JSON lines.
  */
+#include "api/program.h"
 #include "base/status.h"
 #include "cli/setup/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <vitcl_tune.h>
 
 typedef struct devices {
     bool json, table;
@@ -34,7 +34,7 @@ typedef struct forms {
 static bool form_of(char out[96], const vitcl_device *device,
                     vitcl_precision precision)
 {
-    return vitcl_device_form(out, 96, device, precision) == VITCL_OK;
+    return vt_device_form(out, 96, device, precision) == VITCL_OK;
 }
 
 /* False: the device cannot be opened; prints why. */
@@ -66,10 +66,10 @@ static void note_form(const char *id, const char *precision, const char *form)
 /* ---- for which models it was the fastest ---- */
 
 /* Of the kept choices, the next of this device from *index on. */
-static bool next_choice(vitcl_device_choice *c, uint32_t *index,
+static bool next_choice(vt_device_choice *c, uint32_t *index,
                         const vitcl_device_info *d)
 {
-    while (vitcl_choice_list(c, (*index)++) == VITCL_OK)
+    while (vt_device_choice_at(c, (*index)++) == VITCL_OK)
         if (strcmp(c->id, d->id) == 0)
             return true;
     return false;
@@ -77,7 +77,7 @@ static bool next_choice(vitcl_device_choice *c, uint32_t *index,
 
 static void json_choices(const vitcl_device_info *d)
 {
-    vitcl_device_choice c = {.size = sizeof c};
+    vt_device_choice c;
     const char *between = ",\"fastest\":[";
     uint32_t i = 0;
 
@@ -222,7 +222,7 @@ static void line(const char *key, const char *value)
 
 static void print_choices(const vitcl_device_info *d)
 {
-    vitcl_device_choice c = {.size = sizeof c};
+    vt_device_choice c;
     char text[sizeof c.plans + sizeof c.times + 2];
 
     for (uint32_t i = 0; next_choice(&c, &i, d);) {
@@ -296,7 +296,7 @@ static vitcl_status find_all(vitcl_device_info **list, uint32_t *n)
     vitcl_device_info one = {.size = sizeof one}, *more;
     vitcl_status st;
 
-    while ((st = vitcl_device_list(&one, *n)) == VITCL_OK && *n < 1024) {
+    while ((st = vitcl_device_at(&one, *n)) == VITCL_OK && *n < 1024) {
         more = realloc(*list, (*n + 1) * sizeof one);
         if (!more)
             return VITCL_ENOMEM;

@@ -1,6 +1,7 @@
 /*
  * cmd_eval.c - the accuracy of a model on labelled pictures.
  */
+#include "api/program.h"
 #include "cli/answers/sharding.h"
 #include "cli/texts/label_set.h"
 #include "cli/training/eval_devices.h"
@@ -164,7 +165,7 @@ static int count(work *w)
     for (uint32_t i = 0; t->answers && w->on.vectors && i < t->rows; i++)
         t->match[i] = i;
     if (t->answers && !w->on.vectors &&
-        vitcl_dataset_match(t->match, w->dataset, w->on.model) != VITCL_OK)
+        vt_dataset_match(t->match, w->dataset, w->on.model) != VITCL_OK)
         return failed();
     if (got->real_by_number)
         note("%s gives classes by number: the model's numbers are taken",
@@ -199,7 +200,7 @@ static int identify(uint64_t *count, uint64_t *names, const work *w)
 {
     char id[65], *end;
 
-    if (vitcl_dataset_identity(id, w->dataset) != VITCL_OK)
+    if (vt_dataset_identity(id, w->dataset) != VITCL_OK)
         return failed();
     id[16] = '\0';
     *names = strtoull(id, &end, 16);
@@ -252,8 +253,8 @@ static int open_data(work *w)
              EXIT_OK))
         return EXIT_FAILED;
     if ((o->labels &&
-         vitcl_dataset_add_labels(w->dataset, o->labels) != VITCL_OK) ||
-        (by_number && vitcl_dataset_use_numbers(w->dataset) != VITCL_OK))
+         vt_dataset_add_labels(w->dataset, o->labels) != VITCL_OK) ||
+        (by_number && vt_dataset_use_numbers(w->dataset) != VITCL_OK))
         return failed();
     return scoring_broken(&w->on, w->dataset, o->strict);
 }

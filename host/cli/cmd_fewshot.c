@@ -2,6 +2,7 @@
  * cmd_fewshot.c - rates frozen features: ridge regression on a few pictures per
  * class.
  */
+#include "api/program.h"
 #include "base/status.h"
 #include "cli/training/scoring.h"
 
@@ -51,7 +52,7 @@ enum { SHOTS_MAX = 16 };
 typedef struct work {
     scoring on;
     vitcl_dataset *train, *test;
-    vitcl_fewshot_score scores[SHOTS_MAX];
+    vt_fewshot_score scores[SHOTS_MAX];
     uint32_t count;
 } work;
 
@@ -80,7 +81,7 @@ static int read_shots(work *w, const words *given)
 static void say_few(const work *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {
-        const vitcl_fewshot_score *s = &w->scores[i];
+        const vt_fewshot_score *s = &w->scores[i];
 
         if (s->few && s->shots == 1)
             note("%u class%s no training pictures", s->few,
@@ -99,14 +100,14 @@ static int score(work *w, const fewshot *o)
 
     scoring_begin(&w->on);
     code = scoring_end(
-        &w->on, vitcl_fewshot(w->scores, w->count, o->tries ? o->tries : 3,
-                              o->random_state.value, w->on.session, w->train,
-                              w->test, scoring_progress, &w->on));
+        &w->on, vt_fewshot_run(w->scores, w->count, o->tries ? o->tries : 3,
+                               o->random_state.value, w->on.session, w->train,
+                               w->test, scoring_progress, &w->on));
     if (code != EXIT_OK)
         return code;
     say_few(w);
     for (uint32_t i = 0; i < w->count; i++) {
-        const vitcl_fewshot_score *s = &w->scores[i];
+        const vt_fewshot_score *s = &w->scores[i];
 
         if (o->json)
             printf("{\"shots\":%u,\"mean\":%.6f,\"sd\":%.6f}\n", s->shots,
@@ -146,7 +147,7 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK)
         code = scoring_shared(w.test, w.train, NULL, false, columns);
     if (code == EXIT_OK && by_number &&
-        vitcl_dataset_use_numbers(w.test) != VITCL_OK)
+        vt_dataset_use_numbers(w.test) != VITCL_OK)
         code = failed();
     if (code == EXIT_OK)
         code = scoring_broken(&w.on, w.train, o->strict);

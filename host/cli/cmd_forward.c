@@ -2,6 +2,7 @@
  * cmd_forward.c - runs given pixel values and writes the requested tensors, to
  * compare vitcl with other libraries.
  */
+#include "api/program.h"
 #include "base/status.h"
 #include "cli/setup/setup.h"
 
@@ -34,7 +35,7 @@ typedef struct work {
     vitcl_device *device;
     vitcl_model *model;
     vitcl_session *session;
-    vitcl_tensors *in;
+    vt_tensors *in;
     uint32_t pictures;
     uint64_t elements; /* per picture */
     uint64_t plane;    /* of a channel */
@@ -60,8 +61,8 @@ static int open_input(work *w, const forward *o, model_options *common)
 {
     vitcl_shape s;
 
-    if (vitcl_tensors_open(&w->in, o->input) != VITCL_OK ||
-        vitcl_tensors_shape(&s, w->in, "pixel_values") != VITCL_OK)
+    if (vt_tensors_open(&w->in, o->input) != VITCL_OK ||
+        vt_tensors_shape(&s, w->in, "pixel_values") != VITCL_OK)
         return failed();
     if (s.rank != 4 || s.shape[1] > 1 << 10 || !s.shape[0] || !s.shape[2] ||
         !s.shape[3] || s.shape[0] > 1 << 20 || s.shape[2] > 1 << 14 ||
@@ -98,8 +99,8 @@ static int read_input(work *w, const forward *o)
     if (!w->pixels)
         return fail("out of memory for %u picture%s", w->pictures,
                     vt_plural(w->pictures));
-    if (vitcl_tensors_read(w->pixels, w->in, "pixel_values",
-                           w->plane * w->channels * w->pictures) != VITCL_OK)
+    if (vt_tensors_read(w->pixels, w->in, "pixel_values",
+                        w->plane * w->channels * w->pictures) != VITCL_OK)
         return failed();
     for (uint64_t i = w->pictures; w->channels == 1 && i-- > 0;)
         for (uint64_t c = 3; c-- > 0;) /* from the end: in place */
@@ -137,11 +138,11 @@ static int allocate(work *w)
 
 static int compute(work *w)
 {
-    const uint32_t batch = vitcl_session_batch(w->session);
+    const uint32_t batch = vt_session_batch(w->session);
 
     for (uint32_t at = 0, n; at < w->pictures; at += n) {
         n = w->pictures - at < batch ? w->pictures - at : batch;
-        if (vitcl_session_run_pixels(w->session, w->pixels + at * w->elements,
+        if (vitcl_session_run_values(w->session, w->pixels + at * w->elements,
                                      n) != VITCL_OK)
             return failed();
         for (uint32_t i = 0; i < w->tensors; i++)
@@ -188,8 +189,8 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK)
         code = compute(&w);
     if (code == EXIT_OK &&
-        vitcl_tensors_write(o->output, w.shape, (const float *const *)w.data,
-                            w.tensors) != VITCL_OK)
+        vt_tensors_write(o->output, w.shape, (const float *const *)w.data,
+                         w.tensors) != VITCL_OK)
         code = failed();
     keep_close(&keep);
     for (uint32_t i = 0; w.data && i < w.tensors; i++)
@@ -198,7 +199,7 @@ static int run(void *into, const words *operands)
     free(w.shape);
     free(w.info);
     free(w.pixels);
-    vitcl_tensors_free(w.in);
+    vt_tensors_free(w.in);
     vitcl_session_free(w.session);
     vitcl_model_free(w.model);
     vitcl_device_free(w.device);

@@ -1,6 +1,7 @@
 /*
  * cmd_info.c - describes a model and its cost; needs no device.
  */
+#include "api/program.h"
 #include "base/status.h"
 #include "cli/setup/setup.h"
 
@@ -170,11 +171,11 @@ static int run(void *into, const words *operands)
         VITCL_OK) {
         code = failed();
     } else {
-        a.patches = a.size.height ? 0 : vitcl_model_patches(model);
+        a.patches = a.size.height ? 0 : vt_model_most_patches(model);
         a.size.height = a.size.height ? a.size.height : m.input_height;
         a.size.width = a.size.width ? a.size.width : m.input_width;
         a.name = model_name(&o->common);
-        a.pixels = vitcl_model_pixels(model);
+        a.pixels = vt_model_resize(model);
         a.context = context_of(&o->common);
         (o->json ? print_json : print_text)(&m, &a);
     }

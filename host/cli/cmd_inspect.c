@@ -3,6 +3,7 @@
  * and of each picture's attention and tokens. A layer's probabilities are shown
  * during the run and not kept, so memory holds those of one layer.
  */
+#include "api/program.h"
 #include "base/file.h"
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/together.h"
@@ -306,7 +307,7 @@ static int open_folder(work *w, const answer *a)
 static int relate(work *w, const inspect_picture *p)
 {
     vt_answer_row(w->relevant, &w->grid);
-    if (vitcl_session_run_gradient(w->session, &w->label, 1) != VITCL_OK)
+    if (vt_session_run_gradient(w->session, &w->label, 1) != VITCL_OK)
         return w->broken ? fail("%s: its attention is not over a grid of "
                                 "patches",
                                 w->info.name)

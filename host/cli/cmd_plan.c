@@ -1,6 +1,7 @@
 /*
  * cmd_plan.c - prints the steps that run on the device.
  */
+#include "api/program.h"
 #include "base/status.h"
 #include "cli/inspect/trace.h"
 #include "cli/setup/setup.h"
@@ -40,7 +41,7 @@ static const opt options[] = {
      offsetof(plan, json)},
     OPT_DONE};
 
-static void print_json(uint32_t i, const vitcl_step_info *s, bool time)
+static void print_json(uint32_t i, const vt_step_info *s, bool time)
 {
     printf("{\"step\":%u,\"op\":", i);
     json_string(s->op);
@@ -70,7 +71,7 @@ static bool is_number(int c)
     return c == 0 || (c >= 4 && c <= MS);
 }
 
-static void fill(row r, uint32_t i, const vitcl_step_info *s)
+static void fill(row r, uint32_t i, const vt_step_info *s)
 {
     snprintf(r[0], CELL, "%u", i);
     snprintf(r[1], CELL, "%s", s->op);
@@ -140,19 +141,19 @@ static void print_fitting(row *rows, uint32_t n, bool time)
 
 static int print_steps(const plan *o, const vitcl_session *session)
 {
-    vitcl_step_info s = {.size = sizeof s};
+    vt_step_info s;
     double total_ms = 0, gflop = 0;
     row *rows;
     uint32_t n = 0, i = 0;
 
-    while (vitcl_session_step(&s, session, n) == VITCL_OK)
+    while (vt_session_step(&s, session, n))
         n++;
     rows = calloc(n + 1u, sizeof *rows);
     if (!rows)
         return fail("out of memory");
     for (int c = 0; c < CELLS; c++)
         snprintf(rows[0][c], CELL, "%s", titles[c]);
-    for (; vitcl_session_step(&s, session, i) == VITCL_OK && i < n; i++) {
+    for (; vt_session_step(&s, session, i) && i < n; i++) {
         fill(rows[i + 1], i, &s);
         total_ms += s.time_ms, gflop += s.gflop;
     }
@@ -171,20 +172,18 @@ static int print_steps(const plan *o, const vitcl_session *session)
 
 static void print_json_steps(const plan *o, const vitcl_session *session)
 {
-    vitcl_step_info s = {.size = sizeof s};
+    vt_step_info s;
 
-    for (uint32_t i = 0; vitcl_session_step(&s, session, i) == VITCL_OK; i++)
+    for (uint32_t i = 0; vt_session_step(&s, session, i); i++)
         print_json(i, &s, o->time);
 }
 
-static int print_memory(const vitcl_session *session, bool table)
+static void print_memory(const vitcl_session *session, bool table)
 {
-    vitcl_session_info m = {.size = sizeof m};
+    const vt_session_info m = vt_session_describe(session);
     char activations[BYTES_TEXT], arena[BYTES_TEXT], weights[BYTES_TEXT];
     char text[4 * CELL];
 
-    if (vitcl_session_describe(&m, session) != VITCL_OK)
-        return failed();
     bytes_text(activations, (double)m.activation_bytes);
     bytes_text(arena, (double)m.arena_bytes);
     bytes_text(weights, (double)m.weights_bytes);
@@ -194,7 +193,6 @@ static int print_memory(const vitcl_session *session, bool table)
         "%s",
         activations, arena, weights, m.launches, m.gemm, m.precision);
     put_wrapped(text, 0, 2, table ? INT_MAX : terminal_columns());
-    return EXIT_OK;
 }
 
 static int run_once(vitcl_session *session)
@@ -205,13 +203,13 @@ static int run_once(vitcl_session *session)
     vitcl_status st;
 
     vitcl_session_size(&height, &width, session);
-    bytes = (size_t)vitcl_session_batch(session) * height * width * 3;
+    bytes = (size_t)vt_session_batch(session) * height * width * 3;
     rgb = calloc(bytes, 1);
     if (!rgb)
         return fail("out of memory");
-    st = vitcl_session_run_rgb(session, rgb, vitcl_session_batch(session));
+    st = vitcl_session_run_rgb(session, rgb, vt_session_batch(session));
     if (st == VITCL_OK) /* the first run may still warm caches */
-        st = vitcl_session_run_rgb(session, rgb, vitcl_session_batch(session));
+        st = vitcl_session_run_rgb(session, rgb, vt_session_batch(session));
     free(rgb);
     return st == VITCL_OK ? EXIT_OK : failed();
 }
@@ -255,7 +253,7 @@ static int run(void *into, const words *operands)
     if (code == EXIT_OK && o->trace)
         code = write_trace(o, device, session);
     if (code == EXIT_OK && o->kernels &&
-        vitcl_device_save_kernels(device, o->kernels) != VITCL_OK)
+        vt_device_save_kernels(device, o->kernels) != VITCL_OK)
         code = failed();
     if (code == EXIT_OK) {
         guard_end(); /* do not restart after printing */
@@ -264,7 +262,7 @@ static int run(void *into, const words *operands)
         else
             code = print_steps(o, session);
         if (!o->json && code == EXIT_OK)
-            code = print_memory(session, o->table);
+            print_memory(session, o->table);
     }
     keep_close(&keep);
     vitcl_session_free(session);

@@ -10,6 +10,7 @@
  * bug report comes first, the result last. --report writes all of it to a file,
  * and the speed of a larger model.
  */
+#include "api/program.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "base/utf8.h"
@@ -23,7 +24,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
-#include <vitcl_tune.h>
 
 typedef struct selftest {
     model_options common;
@@ -115,8 +115,8 @@ static void print_forms(vitcl_device *device)
     char form[96];
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (vitcl_device_try(device, all[i].precision) == VITCL_OK &&
-            vitcl_device_form(form, sizeof form, device, all[i].precision) ==
+        if (vt_device_try(device, all[i].precision) == VITCL_OK &&
+            vt_device_form(form, sizeof form, device, all[i].precision) ==
                 VITCL_OK)
             line(all[i].name, form);
     }
@@ -195,12 +195,11 @@ typedef struct path {
 static vitcl_status run_batch(vitcl_session *s, const path *p,
                               const uint8_t *rgb, uint32_t n)
 {
-    const vitcl_status st =
-        p->sent ? vitcl_session_send_rgb(s, rgb, n) : VITCL_OK;
+    const vitcl_status st = p->sent ? vt_session_send_rgb(s, rgb, n) : VITCL_OK;
 
     if (!p->sent)
         return vitcl_session_run_rgb(s, rgb, n);
-    return st == VITCL_OK ? vitcl_session_run_sent(s) : st;
+    return st == VITCL_OK ? vt_session_run_sent(s) : st;
 }
 
 /* Logits of all pictures into out. Others are computed first: if a launch is

@@ -2,10 +2,8 @@
  * cmd_step.c - like forward, for training: writes gradients and the results of
  * optimiser steps on one batch.
  */
-#include "api/step.h"
+#include "api/program.h"
 #include "cli/setup/setup.h"
-
-#include <vitcl_tune.h>
 
 typedef struct step {
     model_options common;
@@ -64,7 +62,7 @@ static int run(void *into, const words *operands)
                        precision) != VITCL_OK)
         code = failed();
     if (code == EXIT_OK && o->kernels &&
-        vitcl_device_save_kernels(device, o->kernels) != VITCL_OK)
+        vt_device_save_kernels(device, o->kernels) != VITCL_OK)
         code = failed();
     vitcl_device_free(device);
     return code;

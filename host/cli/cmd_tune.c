@@ -6,12 +6,12 @@
  * one which crashes its driver, hangs or computes wrong results is only
  * skipped.
  */
+#include "api/program.h"
 #include "base/status.h"
 #include "cli/setup/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <vitcl_tune.h>
 
 /* As CLBlast's tuners call it: Xgemm, all parameters, 32 bits. */
 #define EXPORTED "clblast_xgemm_2_32.json"
@@ -59,8 +59,8 @@ static double measure(const char *device, const char *candidate, double seconds)
 {
     double ratio = 0;
 
-    return vitcl_candidate_measure(&ratio, device, candidate, seconds, ask_stop,
-                                   NULL) == VITCL_OK
+    return vt_candidate_try(&ratio, device, candidate, seconds, ask_stop,
+                            NULL) == VITCL_OK
                ? ratio
                : 0;
 }
@@ -77,7 +77,7 @@ static double limit(const tally *t, double left)
     return left < most ? left : most;
 }
 
-static void search(tally *t, vitcl_tuner *tuner, const char *device,
+static void search(tally *t, vt_tuner *tuner, const char *device,
                    uint32_t seconds)
 {
     const double start = now(), end = start + seconds;
@@ -85,18 +85,18 @@ static void search(tally *t, vitcl_tuner *tuner, const char *device,
     progress bar;
 
     progress_start(&bar, NULL, seconds);
-    while (!stopped() && now() < end && (candidate = vitcl_tuner_next(tuner))) {
+    while (!stopped() && now() < end && (candidate = vt_tuner_next(tuner))) {
         char text[64];
         const double begun = now();
         double ratio;
 
         snprintf(text, sizeof text, "%d tried, %.0f %% faster", t->measured,
-                 100 * (vitcl_tuner_gain(tuner) - 1));
+                 100 * (vt_tuner_gain(tuner) - 1));
         progress_show(&bar, (uint64_t)(begun - start), text);
         ratio = measure(device, candidate, limit(t, end - begun));
         if (ratio <= 0 && (stopped() || (now() >= end && t->measured)))
             break; /* out of time: no error */
-        vitcl_tuner_tell(tuner, ratio);
+        vt_tuner_tell(tuner, ratio);
         if (!t->measured)
             t->first = now() - begun;
         t->measured++;
@@ -105,7 +105,7 @@ static void search(tally *t, vitcl_tuner *tuner, const char *device,
     progress_clear(&bar);
 }
 
-static int report(const tally *t, vitcl_tuner *tuner)
+static int report(const tally *t, vt_tuner *tuner)
 {
     const char *path;
 
@@ -116,10 +116,9 @@ static int report(const tally *t, vitcl_tuner *tuner)
             t->first >= LONGEST ? "; --seconds N gives them longer" : "");
     printf("%s\n%d candidate%s, of which %d failed; %.2f times as fast as "
            "before",
-           vitcl_tuner_best(tuner), t->measured,
-           vt_plural((uint64_t)t->measured), t->failed,
-           vitcl_tuner_gain(tuner));
-    if (vitcl_tuner_save(&path, tuner) != VITCL_OK) {
+           vt_tuner_best(tuner), t->measured, vt_plural((uint64_t)t->measured),
+           t->failed, vt_tuner_gain(tuner));
+    if (vt_tuner_save(&path, tuner) != VITCL_OK) {
         printf("\n");
         return failed();
     }
@@ -144,8 +143,8 @@ static int export_tuned(const tune *o)
         return code;
     catch_stop();
     guard_end();
-    if (vitcl_tuned_export(&tuned, &built_in, device, path, ask_stop, NULL) ==
-        VITCL_OK)
+    if (vt_device_export_tuned(&tuned, &built_in, device, path, ask_stop,
+                               NULL) == VITCL_OK)
         printf("%s: %.3f ms for 1024x1024x1024; %.3f ms with the built-in "
                "parameters\n",
                path, tuned, built_in);
@@ -167,7 +166,7 @@ static int run(void *into, const words *operands)
                                             precision_of(o->common.precision)};
     vitcl_device *device = NULL;
     vitcl_model *model = NULL;
-    vitcl_tuner *tuner = NULL;
+    vt_tuner *tuner = NULL;
     vitcl_device_info info = {.size = sizeof info};
     tally t = {0};
     int code;
@@ -183,16 +182,16 @@ static int run(void *into, const words *operands)
     catch_stop();
     try_first(device, options_of.precision);
     if (vitcl_device_describe(&info, device) != VITCL_OK ||
-        vitcl_tuner_new(&tuner, model, &options_of) != VITCL_OK) {
+        vt_tuner_for(&tuner, model, &options_of) != VITCL_OK) {
         code = failed();
     } else {
         search(&t, tuner, info.id, o->seconds ? o->seconds : 60);
         code = EXIT_OK;
-        if (!stopped() || vitcl_tuner_gain(tuner) > 1)
+        if (!stopped() || vt_tuner_gain(tuner) > 1)
             code = report(&t, tuner);
         code = stopped() ? EXIT_STOPPED : code;
     }
-    vitcl_tuner_free(tuner);
+    vt_tuner_free(tuner);
     vitcl_model_free(model);
     vitcl_device_free(device);
     return code;

@@ -196,7 +196,7 @@ typedef struct choice {
     size_t *index, count;
 } choice;
 
-static vitcl_status choose(choice *plan, const vitcl_fewshot_score *scores,
+static vitcl_status choose(choice *plan, const vt_fewshot_score *scores,
                            uint32_t n, uint32_t tries, uint64_t random_state,
                            const vt_dataset *train, uint64_t *total)
 {
@@ -221,7 +221,7 @@ done:
     return st;
 }
 
-static vitcl_status count_few(vitcl_fewshot_score *scores, uint32_t n,
+static vitcl_status count_few(vt_fewshot_score *scores, uint32_t n,
                               const vt_dataset *train)
 {
     vitcl_status st = VITCL_OK;
@@ -242,7 +242,7 @@ done:
     return st;
 }
 
-static void summarise(vitcl_fewshot_score *s, const double *accuracy,
+static void summarise(vt_fewshot_score *s, const double *accuracy,
                       uint32_t tries)
 {
     double sum = 0, squares = 0;
@@ -255,7 +255,7 @@ static void summarise(vitcl_fewshot_score *s, const double *accuracy,
     s->sd = tries > 1 ? sqrt(squares / (tries - 1)) : 0;
 }
 
-static vitcl_status score_tries(vitcl_fewshot_score *scores, const choice *plan,
+static vitcl_status score_tries(vt_fewshot_score *scores, const choice *plan,
                                 uint32_t n, uint32_t tries, vt_pass *s,
                                 const vt_runner *runner,
                                 const vt_dataset *train,
@@ -283,7 +283,7 @@ done:
     return st;
 }
 
-vitcl_status vt_fewshot(vitcl_fewshot_score *scores, uint32_t n, uint32_t tries,
+vitcl_status vt_fewshot(vt_fewshot_score *scores, uint32_t n, uint32_t tries,
                         uint64_t random_state, const vt_labelled *train,
                         const vt_labelled *test, size_t width,
                         const vt_runner *runner)

@@ -55,8 +55,16 @@ vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
 vitcl_status vt_evaluate_several(vitcl_scores *out, const vt_labelled *pictures,
                                  const vt_classes *known, vitcl_answer answer,
                                  const vt_pass *of, const vt_runner *runner);
-/* vitcl_fewshot(); width: of the model's features. */
-vitcl_status vt_fewshot(vitcl_fewshot_score *scores, uint32_t n, uint32_t tries,
+typedef struct vt_fewshot_score {
+    uint32_t shots;
+    double mean, sd; /* of the accuracies of `tries` random choices, 0 to 1 */
+    uint32_t failed; /* pictures that could not be decoded, in the test data and
+                        in all choices; left out */
+    uint32_t few; /* classes with fewer than `shots` training pictures, of which
+                     all are used */
+} vt_fewshot_score;
+/* Few-shot tests; width: of the model's features. */
+vitcl_status vt_fewshot(vt_fewshot_score *scores, uint32_t n, uint32_t tries,
                         uint64_t random_state, const vt_labelled *train,
                         const vt_labelled *test, size_t width,
                         const vt_runner *runner);

@@ -29,16 +29,16 @@ enum { VT_INDEX_PATH = 4096 };
 /* The feature of texts, which are in place of the paths. */
 #define VT_FEATURE_TEXT "text"
 typedef struct vt_about {
-    char model_id[65], pictures_id[65]; /* vitcl_model_identity() */
+    char model_id[65], pictures_id[65]; /* vt_model_identity() */
     char model[VT_INDEX_PATH];          /* its path, or "preset:NAME"; may be
                                          * empty */
     char folder[VT_INDEX_PATH]; /* that relative paths start from; may be
                                  * empty */
     char feature[16];           /* one of VT_FEATURES, or VT_FEATURE_TEXT */
     uint32_t height, width;     /* --size; 0: the model's own */
-    uint32_t patches;           /* vitcl_model_patches(), without --size */
+    uint32_t patches;           /* vt_model_most_patches(), without --size */
     bool normalized;
-    char pixels[16]; /* vitcl_model_pixels(); empty:
+    char pixels[16]; /* vt_model_resize(); empty:
                       * "pillow" */
 } vt_about;
 

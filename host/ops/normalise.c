@@ -37,7 +37,7 @@ done:
     return st;
 }
 
-/* No grad: pictures need none. No half_out: vitcl_session_run_pixels() writes
+/* No grad: pictures need none. No half_out: vitcl_session_run_values() writes
  * f32. */
 const vt_op vt_op_normalise = {
     .name = "normalise", .shape = shape, .prepare = prepare};

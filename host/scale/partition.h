@@ -16,7 +16,7 @@ typedef struct vt_manifest {
     char version[16]; /* of vitcl */
     char command[16];
     vt_shard shard;
-    char model_id[65], pictures_id[65]; /* vitcl_model_identity() */
+    char model_id[65], pictures_id[65]; /* vt_model_identity() */
     char settings[VT_SETTINGS];         /* what changes the rows: "top=5 .." */
     char sorted[VT_SETTINGS];           /* where its pictures were copied; "" */
     char device[128];

@@ -11,7 +11,7 @@
  *   half DEVICE NAME DRIVER PROVIDER TYPE    milliseconds of a product, bf16 or
  *       f16
  *   xgemm DEVICE NAME DRIVER ENTRY       milliseconds of CLBlast's product
- *   measure DEVICE CANDIDATE             vitcl_candidate_measure()'s ratio
+ *   measure DEVICE CANDIDATE             vt_candidate_try()'s ratio
  *
  * It ends with its parent or at its time limit, and leaves no core: a crash is
  * a valid result. It exits without releasing anything, because drivers crash

@@ -22,8 +22,11 @@ typedef struct vt_candidate_product {
 void vt_candidate_format(char *out, size_t size, const char *entry,
                          const char *provider, const vt_candidate_product *x,
                          int n);
-/* Checks its products and times them in vitcl-try, relative to native's
- * built-in ones: see vitcl_candidate_measure(). */
+/* Checks every element of the candidate's products and times them in vitcl-try.
+ * *ratio: their time relative to native's built-in ones. select: as for
+ * vitcl_device_open(). seconds: the time limit; 0: that of a trial. progress:
+ * NULL, or called repeatedly, with seconds. VITCL_EDEVICE: a product is wrong,
+ * or the process crashed or took too long. */
 vitcl_status vt_candidate_try(double *ratio, const char *select,
                               const char *candidate, double seconds,
                               vitcl_progress progress, void *context);

@@ -141,7 +141,7 @@ check_all installed
 # loaded by a relative path, from a folder that is then left
 (cd "$lib" && runs relative python3 -c '
 import ctypes, os, sys
-lib = ctypes.CDLL("./libvitcl.so.2")
+lib = ctypes.CDLL("./libvitcl.so.3")
 os.chdir("/")
 lib.vitcl_last_error.restype = ctypes.c_char_p
 image = (ctypes.c_uint64 * 2)()

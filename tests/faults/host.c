@@ -9,6 +9,8 @@
  * ..." for log lines about trials, and anything left over: a child, pipes. Exit
  * status 77: the device has nothing to try.
  */
+#include "api/program.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +23,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <vitcl_tune.h>
 
 enum { SIDE = 64, CLASSES = 10 };
 
@@ -109,18 +110,18 @@ static int run(const char *word)
     if (vitcl_device_open(&device, NULL) != VITCL_OK ||
         vitcl_model_load(&model, device, VITCL_MODEL_BUILTIN) != VITCL_OK)
         return failed("model");
-    if (vitcl_device_form(form, sizeof form, device, named) != VITCL_OK)
+    if (vt_device_form(form, sizeof form, device, named) != VITCL_OK)
         return failed("form");
     fprintf(out, "before %s\n", form);
     before = pipes();
     code = answer(model, precision);
     if (pipes() != before)
         code = failed("a descriptor was left open");
-    if (vitcl_device_form(form, sizeof form, device, named) != VITCL_OK)
+    if (vt_device_form(form, sizeof form, device, named) != VITCL_OK)
         return failed("form");
     fprintf(out, "form %s\nuntried %d\n", form,
-            vitcl_device_untried(device, precision));
-    if (vitcl_device_form(form, sizeof form, device, VITCL_BF16) != VITCL_OK)
+            vt_device_untried(device, precision));
+    if (vt_device_form(form, sizeof form, device, VITCL_BF16) != VITCL_OK)
         return failed("form");
     fprintf(out, "attention %s\n", form);
     vitcl_model_free(model);

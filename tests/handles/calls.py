@@ -9,8 +9,7 @@ or nothing at all."""
 import re
 import sys
 
-KINDS = ("device", "model", "session", "loader", "dataset", "tensors", "rows",
-         "tuner", "text")
+KINDS = ("device", "model", "session", "loader", "dataset", "rows", "text")
 # By type; {n}: the parameter's number. A declaration, the argument, and what
 # is done after the call.
 LOCAL = {
@@ -32,10 +31,11 @@ SIMPLE = {
     "const uint32_t *": "vt_labels", "uint32_t *": "vt_words",
     "const int32_t *": "vt_ids", "int32_t *": "vt_ids",
     "const vitcl_text_options *": "&vt_text_options",
-    "char *": "vt_text", "vitcl_fewshot_score *": "vt_scores()",
+    "char *": "vt_text",
     "const vitcl_session_options *": "&vt_session_options",
     "const vitcl_train_options *": "&vt_train_options",
     "const vitcl_model_files *": "&vt_files",
+    "const vitcl_dataset_options *": "NULL",
     "vitcl_precision": "VITCL_F32", "vitcl_progress": "vt_progress",
     "vitcl_log": "vt_log_line", "vitcl_compiling": "vt_compiling",
     "vitcl_source": "vt_source", "vitcl_sink": "vt_sink",
@@ -53,20 +53,12 @@ NAMED = {
 SPECIAL = {
     ("vitcl_model_new", "size"): "32",
     ("vitcl_text_new", "path"): "VT_HANDLES_TEXT",
-    ("vitcl_tensors_shape", "name"): '"rows"',
-    ("vitcl_tensors_read", "name"): '"rows"',
-    ("vitcl_tensors_read", "count"): "VT_TENSOR",
-    ("vitcl_model_weight", "name"): '"norm.weight"',
-    ("vitcl_model_weight", "count"): "16",
     ("vitcl_loader_push_bytes", "name"): '"picture"',
     ("vitcl_loader_push_bytes", "size"): "sizeof vt_rgb",
 }
 # These take more than some milliseconds: never the second of two calls.
-SLOW = ("vitcl_device_peak", "vitcl_device_try", "vitcl_device_save_kernels",
-        "vitcl_device_choose", "vitcl_session_new", "vitcl_tuner_new",
-        "vitcl_text_new",
-        "vitcl_loader_new", "vitcl_loader_new_thumbnails", "vitcl_evaluate",
-        "vitcl_evaluate_part", "vitcl_fewshot")
+SLOW = ("vitcl_session_new", "vitcl_text_new", "vitcl_loader_new",
+        "vitcl_evaluate")
 
 
 def declarations(text):

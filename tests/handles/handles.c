@@ -74,8 +74,8 @@ const char *vt_path(const char *function)
     } paths[] = {{"vitcl_model_load", MODEL},
                  {"model", MODEL},
                  {"vitcl_loader_push", VT_DATA "/sample.jpg"},
-                 {"vitcl_dataset_add_labels", "labels.json"},
-                 {"vitcl_device_save_kernels", "kernels"}};
+                 {"vt_dataset_add_labels", "labels.json"},
+                 {"vt_device_save_kernels", "kernels"}};
 
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (strcmp(paths[i].function, function) == 0)
@@ -83,14 +83,6 @@ const char *vt_path(const char *function)
                        ? paths[i].path
                        : vt_test_path(vt_folder, paths[i].path);
     return "/no/such";
-}
-
-vitcl_fewshot_score *vt_scores(void)
-{
-    static vitcl_fewshot_score score;
-
-    score = (vitcl_fewshot_score){.shots = 1};
-    return &score;
 }
 
 int vt_progress(void *context, uint64_t done, uint64_t total)
@@ -153,9 +145,7 @@ static void free_new(things *t)
     if (t->word != base.word)                                                  \
     vitcl_##word##_free(t->word)
     FREE(text);
-    FREE(tuner);
     FREE(rows);
-    FREE(tensors);
     FREE(dataset);
     FREE(loader);
     FREE(session);
@@ -219,9 +209,7 @@ static void call_inside(void)
     snprintf(what, sizeof what, "%s, from a callback", inner.call->name);
     last = VITCL_EBUSY;
     make_call(inner.call, inner.t, -1);
-    /* an evaluation's callback may check the batch that it is told of */
-    if ((inner.call->changes >> inner.kind & 1) && last != VITCL_EBUSY &&
-        strcmp(inner.call->name, "vitcl_session_check") != 0)
+    if ((inner.call->changes >> inner.kind & 1) && last != VITCL_EBUSY)
         vt_wrong("not refused");
 }
 

@@ -7,7 +7,6 @@
 
 #include <vitcl_text.h>
 #include <vitcl_train.h>
-#include <vitcl_tune.h>
 
 typedef enum {
     VT_DEVICE,
@@ -15,9 +14,7 @@ typedef enum {
     VT_SESSION,
     VT_LOADER,
     VT_DATASET,
-    VT_TENSORS,
     VT_ROWS,
-    VT_TUNER,
     VT_TEXT,
     VT_KINDS
 } kind;
@@ -28,9 +25,7 @@ typedef struct things {
     vitcl_session *session;
     vitcl_loader *loader;
     vitcl_dataset *dataset;
-    vitcl_tensors *tensors;
     vitcl_rows *rows;
-    vitcl_tuner *tuner;
     vitcl_text *text;
 } things;
 
@@ -44,7 +39,7 @@ typedef struct call {
 extern const call vt_calls[]; /* ends with a NULL name */
 
 /* of the model and of the data that the calls get */
-enum { VT_SIDE = 24, VT_CLASSES = 5, VT_TENSOR = 6, VT_ROOM = 1000 };
+enum { VT_SIDE = 24, VT_CLASSES = 5, VT_ROOM = 1000 };
 extern uint8_t vt_rgb[VT_SIDE * VT_SIDE * 3], vt_room[VT_SIDE * VT_SIDE * 3];
 extern float vt_numbers[VT_SIDE * VT_SIDE * 3], vt_out[VT_ROOM];
 extern vitcl_image vt_image;
@@ -57,7 +52,6 @@ extern vitcl_text_options vt_text_options;
 extern vitcl_train_options vt_train_options;
 extern vitcl_model_files vt_files;
 const char *vt_path(const char *function);
-vitcl_fewshot_score *vt_scores(void);
 
 int vt_progress(void *context, uint64_t done, uint64_t total);
 void vt_log_line(void *context, const char *line);

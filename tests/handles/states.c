@@ -92,12 +92,6 @@ static void session_used(things *t)
     vt_need(vitcl_session_run_rgb(t->session, vt_rgb, 1));
 }
 
-static void session_sent(things *t)
-{
-    session_fresh(t);
-    vt_need(vitcl_session_send_rgb(t->session, vt_rgb, 1));
-}
-
 static void session_finished(things *t)
 {
     session_fresh(t);
@@ -159,12 +153,8 @@ static void loader_failed(things *t)
         vt_wrong("that is no picture");
 }
 
-static void loader_thumbnails(things *t)
-{
-    vt_need(vitcl_loader_new_thumbnails(&t->loader, NULL, 1, 8));
-    vt_need(vitcl_loader_push(t->loader, VT_DATA "/sample.jpg"));
-    vt_need(vitcl_loader_next(NULL, t->loader));
-}
+/* Of api/program.h, other names of which this test has, too. */
+vitcl_status vt_dataset_use_numbers(vitcl_dataset *dataset);
 
 static void dataset_fresh(things *t)
 {
@@ -175,32 +165,7 @@ static void dataset_fresh(things *t)
 static void dataset_numbered(things *t)
 {
     dataset_fresh(t);
-    vt_need(vitcl_dataset_use_numbers(t->dataset));
-}
-
-static void dataset_failed(things *t)
-{
-    dataset_fresh(t);
-    if (vitcl_dataset_add_labels(t->dataset, "/no/such") == VITCL_OK)
-        vt_wrong("labels from nowhere");
-}
-
-static void tensors_fresh(things *t)
-{
-    const char *path = vt_test_path(vt_folder, "x.safetensors");
-    const vitcl_shape shape = {"rows", 2, {2, 3}};
-    const float *data = vt_numbers;
-
-    vt_need(vitcl_tensors_write(path, &shape, &data, 1));
-    vt_need(vitcl_tensors_open(&t->tensors, path));
-}
-
-static void tensors_failed(things *t)
-{
-    tensors_fresh(t);
-    if (truncate(vt_test_path(vt_folder, "x.safetensors"), 80) != 0 ||
-        vitcl_tensors_read(vt_out, t->tensors, "rows", VT_TENSOR) == VITCL_OK)
-        vt_wrong("a tensor that is cut");
+    vt_need(vt_dataset_use_numbers(t->dataset));
 }
 
 static void rows_fresh(things *t)
@@ -208,7 +173,7 @@ static void rows_fresh(things *t)
     const vitcl_shape row = {"rows", 1, {VT_SIDE * VT_SIDE}};
 
     vt_need(
-        vitcl_rows_open(&t->rows, vt_test_path(vt_folder, "rows.npy"), &row));
+        vitcl_rows_new(&t->rows, vt_test_path(vt_folder, "rows.npy"), &row));
 }
 
 static void rows_used(things *t)
@@ -256,31 +221,6 @@ static void rows_unfinished(things *t)
     rmdir(path);
 }
 
-static void tuner_fresh(things *t)
-{
-    vt_need(vitcl_tuner_new(&t->tuner, t->model, NULL));
-}
-
-static void tuner_used(things *t)
-{
-    tuner_fresh(t);
-    vt_read(vitcl_tuner_next(t->tuner));
-}
-
-static void tuner_told(things *t)
-{
-    tuner_used(t);
-    vitcl_tuner_tell(t->tuner, 1.5);
-}
-
-static void tuner_finished(things *t)
-{
-    tuner_used(t);
-    vitcl_tuner_tell(t->tuner, 0);
-    if (vitcl_tuner_next(t->tuner))
-        vt_wrong("a candidate after the first one failed");
-}
-
 static void text_fresh(things *t)
 {
     vt_need(vitcl_text_new(&t->text, t->device, VT_HANDLES_TEXT, NULL));
@@ -317,7 +257,6 @@ const state vt_states[] = {
     {VT_MODEL, "a model that failed", model_failed},
     {VT_SESSION, "a fresh session", session_fresh},
     {VT_SESSION, "a used session", session_used},
-    {VT_SESSION, "a session with pictures", session_sent},
     {VT_SESSION, "a finished session", session_finished},
     {VT_SESSION, "a session that failed", session_failed},
     {VT_SESSION, "a session to be stopped", session_stopping},
@@ -326,22 +265,14 @@ const state vt_states[] = {
     {VT_LOADER, "a used loader", loader_used},
     {VT_LOADER, "a finished loader", loader_finished},
     {VT_LOADER, "a loader that failed", loader_failed},
-    {VT_LOADER, "a loader of thumbnails", loader_thumbnails},
     {VT_DATASET, "a dataset by number", dataset_numbered},
     {VT_DATASET, "a fresh dataset", dataset_fresh},
     {VT_DATASET, "a used dataset", unchanged},
-    {VT_DATASET, "a dataset that failed", dataset_failed},
-    {VT_TENSORS, "fresh tensors", tensors_fresh},
-    {VT_TENSORS, "tensors that failed", tensors_failed},
     {VT_ROWS, "fresh rows", rows_fresh},
     {VT_ROWS, "used rows", rows_used},
     {VT_ROWS, "finished rows", rows_finished},
     {VT_ROWS, "rows that failed", rows_failed},
     {VT_ROWS, "rows that could not be finished", rows_unfinished},
-    {VT_TUNER, "a fresh tuner", tuner_fresh},
-    {VT_TUNER, "a used tuner", tuner_used},
-    {VT_TUNER, "a tuner with a time", tuner_told},
-    {VT_TUNER, "a finished tuner", tuner_finished},
     {VT_TEXT, "a fresh text", text_fresh},
     {VT_TEXT, "a used text", text_used},
     {VT_TEXT, "a text that failed", text_failed},

@@ -6,7 +6,7 @@
 int main(int argc, char **argv)
 {
     vitcl_device_info info = {.size = sizeof info};
-    for (uint32_t i = 0; vitcl_device_list(&info, i) == VITCL_OK; i++)
+    for (uint32_t i = 0; vitcl_device_at(&info, i) == VITCL_OK; i++)
         printf("%s %s\n", info.id, info.name);
     for (int i = 1; i < argc; i++) {
         vitcl_image image;

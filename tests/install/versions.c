@@ -1,10 +1,12 @@
 /* versions.c - a program that is compiled with a header of another version; see
  * versions.sh. */
+
 #include <stdio.h>
 #include <vitcl.h>
 
 int main(void)
 {
+    static const uint8_t rgb[4 * 32 * 32 * 3];
     vitcl_device *device = NULL;
     vitcl_model *model = NULL;
     vitcl_session *session = NULL;
@@ -21,7 +23,8 @@ int main(void)
     if (wrong)
         fprintf(stderr, "%s\n", vitcl_last_error());
     wrong = wrong || m.info.layers != 12 || m.info.gmac <= 0 ||
-            m.behind != 1.5 || vitcl_session_batch(session) != 3;
+            m.behind != 1.5 || vitcl_session_run_rgb(session, rgb, 3) ||
+            vitcl_session_run_rgb(session, rgb, 4) != VITCL_EINVAL;
 #ifdef LATER
     vitcl_session *none = NULL;
 

@@ -2,6 +2,7 @@
  * test_answers.c - what becomes of answers, without a device: the best classes,
  * rows and tensors in files.
  */
+#include "api/program.h"
 #include "support/paths.h"
 #include "support/pictures.h"
 
@@ -47,12 +48,12 @@ Test(answers, rows_come_back)
     unsigned char *head;
     size_t size = 0;
     vitcl_rows *rows = NULL;
-    vitcl_tensors *t = NULL;
+    vt_tensors *t = NULL;
     vitcl_shape shape;
     float back[12];
 
     snprintf(path, sizeof path, "%s/a.safetensors", folder);
-    need(vitcl_rows_open(&rows, path, &row));
+    need(vitcl_rows_new(&rows, path, &row));
     need(vitcl_rows_add(rows, data, 1));
     need(vitcl_rows_add(rows, data + 6, 1));
     cr_expect(!vt_have(path), "there before it is whole");
@@ -60,22 +61,22 @@ Test(answers, rows_come_back)
     cr_expect_eq(vitcl_rows_add(rows, data, 1), VITCL_EINVAL);
     cr_expect_eq(vitcl_rows_finish(rows), VITCL_EINVAL);
     vitcl_rows_free(rows), rows = NULL;
-    need(vitcl_tensors_open(&t, path));
-    need(vitcl_tensors_shape(&shape, t, "features"));
+    need(vt_tensors_open(&t, path));
+    need(vt_tensors_shape(&shape, t, "features"));
     cr_expect_eq(shape.rank, 3);
     cr_expect(shape.shape[0] == 2 && shape.shape[1] == 2 &&
               shape.shape[2] == 3);
-    need(vitcl_tensors_read(back, t, "features", 12));
+    need(vt_tensors_read(back, t, "features", 12));
     cr_expect_eq(memcmp(back, data, sizeof data), 0);
-    cr_expect_eq(vitcl_tensors_read(back, t, "features", 11), VITCL_EINVAL);
-    cr_expect_eq(vitcl_tensors_shape(&shape, t, "other"), VITCL_EINVAL);
-    vitcl_tensors_free(t);
+    cr_expect_eq(vt_tensors_read(back, t, "features", 11), VITCL_EINVAL);
+    cr_expect_eq(vt_tensors_shape(&shape, t, "other"), VITCL_EINVAL);
+    vt_tensors_free(t);
     remove(path);
 
     /* NumPy format 1.0: magic, version, little-endian length, a dict that
      * ends in a newline, 64-byte alignment (numpy.lib.format). */
     snprintf(path, sizeof path, "%s/a.npy", folder);
-    need(vitcl_rows_open(&rows, path, &row));
+    need(vitcl_rows_new(&rows, path, &row));
     need(vitcl_rows_add(rows, data, 2));
     need(vitcl_rows_finish(rows));
     vitcl_rows_free(rows), rows = NULL;
@@ -94,7 +95,7 @@ Test(answers, rows_come_back)
     remove(path);
 
     snprintf(path, sizeof path, "%s/gone.npy", folder);
-    need(vitcl_rows_open(&rows, path, &row));
+    need(vitcl_rows_new(&rows, path, &row));
     need(vitcl_rows_add(rows, data, 2));
     vitcl_rows_free(rows); /* not finished */
     cr_expect(!vt_have(path));
@@ -108,19 +109,18 @@ Test(answers, tensors_come_back)
     const vitcl_shape shapes[] = {{.name = "first", .rank = 2, .shape = {2, 2}},
                                   {.name = "second", .rank = 1, .shape = {1}}};
     char *folder = vt_test_folder(), path[400];
-    vitcl_tensors *t = NULL;
+    vt_tensors *t = NULL;
     float back[4];
 
     snprintf(path, sizeof path, "%s/t.safetensors", folder);
-    need(vitcl_tensors_write(path, shapes, data, 2));
-    need(vitcl_tensors_open(&t, path));
-    need(vitcl_tensors_read(back, t, "first", 4));
+    need(vt_tensors_write(path, shapes, data, 2));
+    need(vt_tensors_open(&t, path));
+    need(vt_tensors_read(back, t, "first", 4));
     cr_expect_eq(memcmp(back, a, sizeof a), 0);
-    need(vitcl_tensors_read(back, t, "second", 1));
+    need(vt_tensors_read(back, t, "second", 1));
     cr_expect_eq(back[0], 7);
-    vitcl_tensors_free(t);
-    cr_expect_eq(vitcl_tensors_write(NULL, shapes, data, 2), VITCL_EINVAL);
-    cr_expect_eq(vitcl_tensors_write("/no/such/folder/x", shapes, data, 2),
+    vt_tensors_free(t);
+    cr_expect_eq(vt_tensors_write("/no/such/folder/x", shapes, data, 2),
                  VITCL_EIO);
     remove(path);
     rmdir(folder);

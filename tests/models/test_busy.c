@@ -2,6 +2,7 @@
  * test_busy.c - two threads on one handle: each call works as if it were alone
  * or is refused with VITCL_EBUSY; none gives a wrong answer.
  */
+#include "api/program.h"
 #include "support/paths.h"
 #include "support/pictures.h"
 
@@ -189,28 +190,28 @@ Test(busy, rows)
     static job jobs[2];
     const char *path = vt_test_path(vt_test_folder(), "rows.safetensors");
     const vitcl_shape row = {"rows", 1, {FEATURES}};
-    vitcl_tensors *t = NULL;
+    vt_tensors *t = NULL;
     vitcl_shape shape;
     float *data;
 
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < FEATURES; k++)
             jobs[i].want[k] = (float)i;
-    need(vitcl_rows_open(&jobs[0].rows, path, &row));
+    need(vitcl_rows_new(&jobs[0].rows, path, &row));
     jobs[1].rows = jobs[0].rows;
     both(jobs, add);
     need(vitcl_rows_finish(jobs[0].rows));
     vitcl_rows_free(jobs[0].rows);
-    need(vitcl_tensors_open(&t, path));
-    need(vitcl_tensors_shape(&shape, t, "rows"));
+    need(vt_tensors_open(&t, path));
+    need(vt_tensors_shape(&shape, t, "rows"));
     cr_assert_eq(shape.shape[0], (uint64_t)(jobs[0].done + jobs[1].done));
     data = malloc(shape.shape[0] * FEATURES * sizeof *data);
-    need(vitcl_tensors_read(data, t, "rows", shape.shape[0] * FEATURES));
+    need(vt_tensors_read(data, t, "rows", shape.shape[0] * FEATURES));
     for (uint64_t r = 0; r < shape.shape[0]; r++)
         for (uint64_t k = 1; k < FEATURES; k++)
             cr_assert_eq(data[r * FEATURES], data[r * FEATURES + k]);
     free(data);
-    vitcl_tensors_free(t);
+    vt_tensors_free(t);
     vt_test_tidy();
 }
 

@@ -5,6 +5,7 @@
  * multiply-accumulates of one picture (spec: counted by hand from table 1 of
  * arXiv:2010.11929).
  */
+#include "api/program.h"
 #include "models/model.h"
 
 #include <criterion/criterion.h>
@@ -159,13 +160,13 @@ Test(counts, preset_names)
     vt_model *m = NULL;
     uint32_t n = 0;
 
-    while (vitcl_preset_list(n)) {
-        cr_expect_eq(vitcl_preset_check(vitcl_preset_list(n)), VITCL_OK, "%s",
-                     vitcl_preset_list(n));
+    while (vt_model_preset_name(n)) {
+        cr_expect_eq(vt_preset_check(vt_model_preset_name(n)), VITCL_OK, "%s",
+                     vt_model_preset_name(n));
         n++;
     }
     cr_expect_eq(n, 17);
-    cr_expect_eq(vitcl_preset_check("vit-x/16"), VITCL_EINVAL);
+    cr_expect_eq(vt_preset_check("vit-x/16"), VITCL_EINVAL);
     cr_expect_eq(vt_model_preset(&m, "vit-x/16", 0), VITCL_EINVAL);
     cr_expect_not_null(strstr(vt_message(), "vit-b/16"), "%s", vt_message());
     cr_expect_eq(vt_model_preset(&m, "vit-b/16", 230), VITCL_EINVAL);

@@ -2,6 +2,7 @@
  * test_finite.c - an answer that is not finite: its picture gets an error that
  * names where it comes from, and the others are answered.
  */
+#include "api/program.h"
 #include "support/paths.h"
 #include "support/pictures.h"
 
@@ -50,21 +51,21 @@ Test(finite, an_answer_is_or_says_why)
     pixels[PICTURE + 5] = NAN;
     cr_expect_eq(vitcl_session_read(logits, 2u * classes, s, "logits", 2),
                  VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_check(s, "logits", 0), VITCL_EINVAL);
-    need(vitcl_session_run_pixels(s, pixels, 2));
+    cr_expect_eq(vt_session_check(s, "logits", 0), VITCL_EINVAL);
+    need(vitcl_session_run_values(s, pixels, 2));
     need(vitcl_session_read(logits, 2u * classes, s, "logits", 2));
     cr_expect(isfinite(logits[0]));
     cr_expect(isnan(logits[classes]));
-    need(vitcl_session_check(s, "logits", 0));
-    need(vitcl_session_check(s, "features", 0));
-    cr_expect_eq(vitcl_session_check(s, "logits", 1), VITCL_EUNSUPPORTED);
+    need(vt_session_check(s, "logits", 0));
+    need(vt_session_check(s, "features", 0));
+    cr_expect_eq(vt_session_check(s, "logits", 1), VITCL_EUNSUPPORTED);
     cr_expect(strstr(vitcl_last_error(), "all weights are finite"), "%s",
               vitcl_last_error());
-    cr_expect_eq(vitcl_session_check(s, "features", 1), VITCL_EUNSUPPORTED);
-    cr_expect_eq(vitcl_session_check(s, "logits", 2), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_check(s, "none", 0), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_check(s, NULL, 0), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_check(NULL, "logits", 0), VITCL_EINVAL);
+    cr_expect_eq(vt_session_check(s, "features", 1), VITCL_EUNSUPPORTED);
+    cr_expect_eq(vt_session_check(s, "logits", 2), VITCL_EINVAL);
+    cr_expect_eq(vt_session_check(s, "none", 0), VITCL_EINVAL);
+    cr_expect_eq(vt_session_check(s, NULL, 0), VITCL_EINVAL);
+    cr_expect_eq(vt_session_check(NULL, "logits", 0), VITCL_EINVAL);
     vitcl_session_free(s);
     vitcl_model_free(m);
     free(pixels);
@@ -135,8 +136,8 @@ Test(finite, other_pictures_of_a_batch_are_answered)
     need(vitcl_session_run_rgb(s, rgb, 2));
     need(vitcl_session_read(before, 10, s, "logits", 2));
     for (int i = 0; i < 3; i++) /* the same answer every time */
-        cr_expect_eq(vitcl_session_check(s, "logits", 1), VITCL_EUNSUPPORTED);
-    need(vitcl_session_check(s, "logits", 0));
+        cr_expect_eq(vt_session_check(s, "logits", 1), VITCL_EUNSUPPORTED);
+    need(vt_session_check(s, "logits", 0));
     need(vitcl_session_read(after, 10, s, "logits", 2));
     cr_expect_eq(memcmp(before, after, 5 * sizeof *before), 0);
     width = vitcl_session_features(s);

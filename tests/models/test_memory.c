@@ -2,6 +2,7 @@
  * test_memory.c - data in the host's memory: pixels in several layouts, a
  * checkpoint's files, output buffers.
  */
+#include "api/program.h"
 #include "support/paths.h"
 #include "support/pictures.h"
 
@@ -126,7 +127,7 @@ static size_t answer(float *out, vitcl_model *model)
     cr_assert(pixels);
     for (size_t i = 0; i < (size_t)h * w * 3; i++)
         pixels[i] = (float)(i * 2654435761u % 1000) / 500 - 1;
-    need(vitcl_session_run_pixels(s, pixels, 1));
+    need(vitcl_session_run_values(s, pixels, 1));
     n = vitcl_session_classes(s) ? vitcl_session_classes(s)
                                  : vitcl_session_features(s);
     need(vitcl_session_read(
@@ -345,20 +346,20 @@ Test(memory, a_loader_tells_the_file)
                            (struct timespec[2]){{5, 7}, {1000000000, 123}}, 0),
                  0);
     cr_assert_eq(stat(path, &before), 0);
-    need(vitcl_loader_new_thumbnails(&loader, NULL, 1, 40));
-    cr_expect_eq(vitcl_loader_stamp(&size, &changed, loader), VITCL_EINVAL);
+    need(vt_loader_new_thumbnails(&loader, NULL, 1, 40));
+    cr_expect_eq(vt_loader_stamp(&size, &changed, loader), VITCL_EINVAL);
     need(vitcl_loader_push(loader, path)); /* and opens it */
     cr_assert_eq(rename(path, other), 0);
     need(vitcl_loader_next(NULL, loader));
-    need(vitcl_loader_stamp(&size, &changed, loader));
+    need(vt_loader_stamp(&size, &changed, loader));
     cr_expect_eq(size, before.st_size);
     cr_expect_eq(changed, 1000000000000000123);
     need(vitcl_loader_push(loader, path));
     cr_expect_eq(vitcl_loader_next(NULL, loader), VITCL_EIO);
-    cr_expect_eq(vitcl_loader_stamp(&size, &changed, loader), VITCL_EINVAL);
+    cr_expect_eq(vt_loader_stamp(&size, &changed, loader), VITCL_EINVAL);
     need(vitcl_loader_push_bytes(loader, "P5 1 1 255\na", 12, NULL));
     need(vitcl_loader_next(NULL, loader));
-    cr_expect_eq(vitcl_loader_stamp(&size, &changed, loader), VITCL_EINVAL);
+    cr_expect_eq(vt_loader_stamp(&size, &changed, loader), VITCL_EINVAL);
     vitcl_loader_free(loader);
     vt_test_tidy();
 }
@@ -378,14 +379,13 @@ Test(memory, a_loader_makes_thumbnails)
     need(vitcl_loader_new(&loader, s, 1));
     need(vitcl_loader_push(loader, VT_DATA "/sample.jpg"));
     need(vitcl_loader_next(a, loader));
-    cr_expect_eq(vitcl_loader_thumbnail(&small, loader), VITCL_EINVAL);
+    cr_expect_eq(vt_loader_thumbnail(&small, loader), VITCL_EINVAL);
     vitcl_loader_free(loader);
-    cr_expect_eq(vitcl_loader_new_thumbnails(&loader, s, 1, 0), VITCL_EINVAL);
-    cr_expect_eq(vitcl_loader_new_thumbnails(&loader, s, 1, 1025),
-                 VITCL_EINVAL);
+    cr_expect_eq(vt_loader_new_thumbnails(&loader, s, 1, 0), VITCL_EINVAL);
+    cr_expect_eq(vt_loader_new_thumbnails(&loader, s, 1, 1025), VITCL_EINVAL);
     for (int alone = 0; alone < 2; alone++) {
-        need(vitcl_loader_new_thumbnails(&loader, alone ? NULL : s, 2, 40));
-        cr_expect_eq(vitcl_loader_thumbnail(&small, loader), VITCL_EINVAL);
+        need(vt_loader_new_thumbnails(&loader, alone ? NULL : s, 2, 40));
+        cr_expect_eq(vt_loader_thumbnail(&small, loader), VITCL_EINVAL);
         for (int i = 0; i < 50; i++) /* more than there are slots */
             need(vitcl_loader_push(loader, VT_DATA "/sample.jpg"));
         need(vitcl_loader_push(loader, "/no/such/picture"));
@@ -393,13 +393,13 @@ Test(memory, a_loader_makes_thumbnails)
             memset(b, 0, sizeof b);
             need(vitcl_loader_next(alone ? NULL : b, loader));
             cr_expect(alone || memcmp(a, b, sizeof a) == 0);
-            need(vitcl_loader_thumbnail(&small, loader));
+            need(vt_loader_thumbnail(&small, loader));
             if (i == 0 || i == 49)
                 check_thumbnail(&small, VT_DATA "/sample.jpg", 40);
             vitcl_image_free(&small);
         }
         cr_expect_eq(vitcl_loader_next(b, loader), VITCL_EIO);
-        cr_expect_eq(vitcl_loader_thumbnail(&small, loader), VITCL_EINVAL);
+        cr_expect_eq(vt_loader_thumbnail(&small, loader), VITCL_EINVAL);
         vitcl_loader_free(loader);
     }
     vitcl_session_free(s);

@@ -4,6 +4,7 @@
  * no error.
  */
 #include "api/handles.h"
+#include "api/program.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -57,7 +58,7 @@ Test(naflex, batches, .init = open_all, .fini = close_all)
     vitcl_image image[COUNT];
     static float want[COUNT][FEATURES], got[COUNT][FEATURES];
 
-    cr_assert_eq(vitcl_model_patches(model), 40);
+    cr_assert_eq(vt_model_most_patches(model), 40);
     cr_assert_eq(vitcl_session_features(one), FEATURES);
     for (unsigned i = 0; i < COUNT; i++) {
         const uint32_t k = i * i % SHAPES;
@@ -140,20 +141,20 @@ Test(naflex, wrong_use, .init = open_all, .fini = close_all)
     cr_expect(ready.height == height && ready.width == width);
     need(vitcl_session_run_rgb(s, ready.rgb, 1));
     need(vitcl_session_read(out, FEATURES, s, "features", 1));
-    cr_expect_eq(vitcl_session_check(s, "features", 0), VITCL_OK);
+    cr_expect_eq(vt_session_check(s, "features", 0), VITCL_OK);
     cr_expect_eq(vitcl_session_read(out, FEATURES - 1, s, "features", 1),
                  VITCL_EINVAL);
     zeros = calloc((size_t)height * width, 3);
     cr_expect_eq(vitcl_session_run_rgb(s, zeros, 1), VITCL_EINVAL);
     cr_expect(strstr(vitcl_last_error(), "vitcl_image_prepare"), "%s",
               vitcl_last_error());
-    cr_expect_eq(vitcl_session_run_pixels(s, pixels, 1), VITCL_EINVAL);
+    cr_expect_eq(vitcl_session_run_values(s, pixels, 1), VITCL_EINVAL);
     cr_expect_eq(vitcl_session_new(&no, model, &kept), VITCL_EUNSUPPORTED);
     cr_expect_null(no);
-    cr_expect_eq(vitcl_model_set_patches(model, 0), VITCL_EINVAL);
-    cr_expect_eq(vitcl_model_set_patches(model, 99999), VITCL_EINVAL);
-    need(vitcl_model_set_patches(model, 9));
-    cr_expect_eq(vitcl_model_patches(model), 9);
+    cr_expect_eq(vt_model_set_most_patches(model, 0), VITCL_EINVAL);
+    cr_expect_eq(vt_model_set_most_patches(model, 99999), VITCL_EINVAL);
+    need(vt_model_set_most_patches(model, 9));
+    cr_expect_eq(vt_model_most_patches(model), 9);
     free(zeros);
     vitcl_image_free(&image);
     vitcl_image_free(&ready);

@@ -51,7 +51,7 @@ static void compare(const char *class, vitcl_precision precision,
     need(vitcl_session_new(&s, model, &o));
     need(vitcl_session_run_rgb(s, rgb, 2));
     need(vitcl_session_read(a, 2 * CLASSES, s, "logits", 2));
-    need(vitcl_session_run_pixels(s, pixels, 2));
+    need(vitcl_session_run_values(s, pixels, 2));
     need(vitcl_session_read(b, 2 * CLASSES, s, "logits", 2));
     for (size_t i = 0; i < 2 * CLASSES; i++) {
         most = fmax(most, fabs((double)a[i]));

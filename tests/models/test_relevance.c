@@ -3,6 +3,7 @@
  * them, and the relevance that follows, against PyTorch
  * (tests/data/inspect.safetensors, made by tools/golden_inspect.py).
  */
+#include "api/program.h"
 #include "inspect/attention.h"
 #include "support/paths.h"
 
@@ -35,18 +36,17 @@ static int see(void *context, const vitcl_tensor_info *t, const float *data)
 
 static float *read_tensor(const char *path, const char *name, vitcl_shape *s)
 {
-    vitcl_tensors *t = NULL;
+    vt_tensors *t = NULL;
     uint64_t n = 1;
     float *out;
 
-    cr_assert_eq(vitcl_tensors_open(&t, path), VITCL_OK, "%s",
-                 vitcl_last_error());
-    cr_assert_eq(vitcl_tensors_shape(s, t, name), VITCL_OK);
+    cr_assert_eq(vt_tensors_open(&t, path), VITCL_OK, "%s", vitcl_last_error());
+    cr_assert_eq(vt_tensors_shape(s, t, name), VITCL_OK);
     for (uint32_t i = 0; i < s->rank; i++)
         n *= s->shape[i];
     out = malloc((size_t)n * sizeof *out);
-    cr_assert_eq(vitcl_tensors_read(out, t, name, n), VITCL_OK);
-    vitcl_tensors_free(t);
+    cr_assert_eq(vt_tensors_read(out, t, name, n), VITCL_OK);
+    vt_tensors_free(t);
     return out;
 }
 
@@ -89,25 +89,25 @@ static void check(const char *folder, const char *golden)
     cr_assert_eq(vitcl_model_load(&model, device, folder), VITCL_OK);
     cr_assert_eq(vitcl_session_new(&session, model, &o), VITCL_OK, "%s",
                  vitcl_last_error());
-    cr_expect_eq(vitcl_session_run_gradient(session, &label, 1), VITCL_EINVAL,
+    cr_expect_eq(vt_session_run_gradient(session, &label, 1), VITCL_EINVAL,
                  "nothing has run");
     for (int again = 0; again < 2; again++) { /* the same each time */
         s.next = 1;
         begin(&s, model, (size_t)y.shape[0]);
-        cr_assert_eq(vitcl_session_run_pixels(session, pixels, 1), VITCL_OK,
+        cr_assert_eq(vitcl_session_run_values(session, pixels, 1), VITCL_OK,
                      "%s", vitcl_last_error());
-        cr_assert_eq(vitcl_session_run_gradient(session, &label, 1), VITCL_OK,
+        cr_assert_eq(vt_session_run_gradient(session, &label, 1), VITCL_OK,
                      "%s", vitcl_last_error());
         cr_assert_eq(s.next, -1);
-        cr_expect_eq(vitcl_session_run_gradient(session, &label, 1),
-                     VITCL_EINVAL, "its activations are used up");
+        cr_expect_eq(vt_session_run_gradient(session, &label, 1), VITCL_EINVAL,
+                     "its activations are used up");
         for (size_t i = 0; i < y.shape[0]; i++)
             cr_expect(fabs(s.row[i] - (double)want[i]) < 1e-5,
                       "token %zu: %.8f, not %.8f", i, s.row[i],
                       (double)want[i]);
     }
     label = 5;
-    cr_expect_eq(vitcl_session_run_gradient(session, &label, 1), VITCL_EINVAL);
+    cr_expect_eq(vt_session_run_gradient(session, &label, 1), VITCL_EINVAL);
     vitcl_session_free(session);
     vitcl_model_free(model);
     vitcl_device_free(device);

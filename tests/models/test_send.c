@@ -4,6 +4,7 @@
  * or used otherwise at any moment. With the kernels for GPUs, and without,
  * where nothing is sent in advance.
  */
+#include "api/program.h"
 #include "support/device.h"
 #include "support/paths.h"
 #include "support/pictures.h"
@@ -70,7 +71,7 @@ static void load_small(void)
 
 static void open_as(const char *class)
 {
-    vitcl_session_info info = {.size = sizeof info};
+    vt_session_info info;
     vitcl_session *s;
 
     setenv("VITCL_DEVICE_CLASS", class, 1);
@@ -80,7 +81,7 @@ static void open_as(const char *class)
     for (size_t i = 0; i < sizeof rgb; i++)
         rgb[i] = (uint8_t)((i + 1) * 2654435761u >> 13);
     s = session_of(1);
-    need(vitcl_session_describe(&info, s));
+    info = vt_session_describe(s);
     cr_expect_eq(info.overlaps, strcmp(class, "gpu") == 0);
     for (int i = 0; i < COUNT; i++) {
         need(vitcl_session_run_rgb(s, picture(i), 1));
@@ -125,16 +126,15 @@ static void all_batches(void)
         vitcl_session *s = session_of((uint32_t)batch);
         int n = batch < COUNT ? batch : COUNT, next;
 
-        need(vitcl_session_send_rgb(s, picture(0), (uint32_t)n));
+        need(vt_session_send_rgb(s, picture(0), (uint32_t)n));
         for (int at = 0; n > 0; at += n, n = next) {
-            need(vitcl_session_run_sent(s));
+            need(vt_session_run_sent(s));
             next = COUNT - at - n < batch ? COUNT - at - n : batch;
             if (next > 0)
-                need(
-                    vitcl_session_send_rgb(s, picture(at + n), (uint32_t)next));
+                need(vt_session_send_rgb(s, picture(at + n), (uint32_t)next));
             check(s, at, n);
         }
-        cr_expect_eq(vitcl_session_run_sent(s), VITCL_EINVAL);
+        cr_expect_eq(vt_session_run_sent(s), VITCL_EINVAL);
         vitcl_session_free(s);
     }
 }
@@ -144,36 +144,34 @@ static void in_any_order(void)
     vitcl_session *s = session_of(2);
     float x[CLASSES];
 
-    cr_expect_eq(vitcl_session_send_rgb(NULL, picture(0), 1), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_send_rgb(s, NULL, 1), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_send_rgb(s, picture(0), 0), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_send_rgb(s, picture(0), 3), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_run_sent(NULL), VITCL_EINVAL);
-    cr_expect_eq(vitcl_session_run_sent(s), VITCL_EINVAL);
-    need(vitcl_session_send_rgb(s, picture(0), 2));
+    cr_expect_eq(vt_session_send_rgb(s, NULL, 1), VITCL_EINVAL);
+    cr_expect_eq(vt_session_send_rgb(s, picture(0), 0), VITCL_EINVAL);
+    cr_expect_eq(vt_session_send_rgb(s, picture(0), 3), VITCL_EINVAL);
+    cr_expect_eq(vt_session_run_sent(s), VITCL_EINVAL);
+    need(vt_session_send_rgb(s, picture(0), 2));
     cr_expect_eq(vitcl_session_read(x, CLASSES, s, "logits", 1), VITCL_EINVAL,
                  "sent, but not run");
-    need(vitcl_session_send_rgb(s, picture(2), 2)); /* instead */
-    need(vitcl_session_run_rgb(s, picture(4), 2));  /* others between */
+    need(vt_session_send_rgb(s, picture(2), 2));   /* instead */
+    need(vitcl_session_run_rgb(s, picture(4), 2)); /* others between */
     check(s, 4, 2);
-    need(vitcl_session_run_sent(s));
+    need(vt_session_run_sent(s));
     check(s, 2, 2);
-    need(vitcl_session_send_rgb(s, NULL, 2)); /* the same once more */
-    need(vitcl_session_run_sent(s));
-    need(vitcl_session_send_rgb(s, picture(5), 1));
-    need(vitcl_session_send_rgb(s, picture(6), 1));
+    need(vt_session_send_rgb(s, NULL, 2)); /* the same once more */
+    need(vt_session_run_sent(s));
+    need(vt_session_send_rgb(s, picture(5), 1));
+    need(vt_session_send_rgb(s, picture(6), 1));
     check(s, 2, 2);
     check(s, 2, 1); /* again */
-    need(vitcl_session_run_sent(s));
+    need(vt_session_run_sent(s));
     need(vitcl_session_run_rgb(s, picture(0),
                                2)); /* the answer before is not read */
     check(s, 0, 2);
-    need(vitcl_session_send_rgb(s, picture(1), 1));
+    need(vt_session_send_rgb(s, picture(1), 1));
     vitcl_session_stop(s);
-    cr_expect_eq(vitcl_session_run_sent(s), VITCL_ESTOPPED);
+    cr_expect_eq(vt_session_run_sent(s), VITCL_ESTOPPED);
     cr_expect_eq(vitcl_session_read(x, CLASSES, s, "logits", 1), VITCL_EINVAL);
-    need(vitcl_session_send_rgb(s, picture(3), 1));
-    need(vitcl_session_run_sent(s));
+    need(vt_session_send_rgb(s, picture(3), 1));
+    need(vt_session_run_sent(s));
     check(s, 3, 1);
     vitcl_session_free(s);
 }
@@ -183,13 +181,13 @@ static void freed_at_any_moment(void)
     for (int sent = 0; sent < 4; sent++) {
         vitcl_session *s = session_of(3);
 
-        need(vitcl_session_send_rgb(s, picture(0), 3));
+        need(vt_session_send_rgb(s, picture(0), 3));
         if (sent > 0)
-            need(vitcl_session_run_sent(s));
+            need(vt_session_run_sent(s));
         if (sent > 1)
-            need(vitcl_session_send_rgb(s, picture(3), 2));
+            need(vt_session_send_rgb(s, picture(3), 2));
         if (sent > 2)
-            need(vitcl_session_run_sent(s));
+            need(vt_session_run_sent(s));
         vitcl_session_free(s);
     }
 }
@@ -272,7 +270,7 @@ static vitcl_status look_at_batch(void *context, const vitcl_batch *b)
     static float got[COUNT * CLASSES];
 
     for (uint32_t i = 0; i < b->n; i++)
-        need(vitcl_session_check(looked, "logits", i));
+        need(vt_session_check(looked, "logits", i));
     cr_expect_eq(
         vitcl_session_read(got, COUNT * CLASSES, looked, "logits", b->n),
         VITCL_EBUSY);
@@ -301,11 +299,11 @@ static void batch_by_batch(void)
 
         cr_expect_eq(ask(&a, s), VITCL_EIO);
         cr_expect(a.taken >= i - 1 && a.taken <= i);
-        cr_expect_eq(vitcl_session_run_sent(s), VITCL_EINVAL);
+        cr_expect_eq(vt_session_run_sent(s), VITCL_EINVAL);
         a = (asked){.reluctant = 9, .next_fails = -1, .take_fails = i};
         cr_expect_eq(ask(&a, s), VITCL_ESTOPPED);
         cr_expect_eq(a.taken, i);
-        cr_expect_eq(vitcl_session_run_sent(s), VITCL_EINVAL);
+        cr_expect_eq(vt_session_run_sent(s), VITCL_EINVAL);
     }
     asked a = {.reluctant = 1, .next_fails = -1, .take_fails = -1};
     looked = s;

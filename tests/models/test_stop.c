@@ -2,6 +2,7 @@
  * test_stop.c - long calls report progress and can be stopped; calls after a
  * stopped one give the same bits as ever.
  */
+#include "api/program.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -139,8 +140,8 @@ Test(stop, from_another_thread)
     cr_expect_eq(vitcl_session_run_rgb(session, rgb[0], 1), VITCL_ESTOPPED);
     need(vitcl_session_run_rgb(session, rgb[0], 1));
     vitcl_session_stop(session);
-    cr_expect_eq(vitcl_session_run_pixels(session, pixels, 1), VITCL_ESTOPPED);
-    need(vitcl_session_run_pixels(session, pixels, 1));
+    cr_expect_eq(vitcl_session_run_values(session, pixels, 1), VITCL_ESTOPPED);
+    need(vitcl_session_run_values(session, pixels, 1));
 
     signal(SIGUSR1, on_signal);
     s = (seen){.stop_at = 4, .by_signal = true};
@@ -156,14 +157,17 @@ Test(stop, an_evaluation)
 {
     char *root = vt_test_folder();
     vitcl_dataset *d = NULL;
-    vitcl_fewshot_score score = {.shots = 1};
+    vt_fewshot_score score = {.shots = 1};
     vitcl_scores scores = {.size = sizeof scores};
     vitcl_model *cifar = NULL;
     seen s = {.stop_at = 6};
 
     vt_test_cifar(root, 20, 5);
-    need(vitcl_dataset_open(&d, root, "train"));
-    need(vitcl_dataset_use_numbers(d)); /* its classes have no names */
+    need(vitcl_dataset_open(
+        &d, root,
+        &(vitcl_dataset_options){.size = sizeof(vitcl_dataset_options),
+                                 .split = "train"}));
+    need(vt_dataset_use_numbers(d)); /* its classes have no names */
     need(vitcl_model_load(&cifar, device, VITCL_MODEL_BUILTIN));
     need(vitcl_session_new(
         &session, cifar,
@@ -174,14 +178,8 @@ Test(stop, an_evaluation)
     cr_expect_eq(s.calls, 2);
     cr_expect_eq(scores.pictures, 0);
     s = (seen){.stop_at = 3};
-    cr_expect_eq(vitcl_fewshot(&score, 1, 1, 0, session, d, d, look, &s),
+    cr_expect_eq(vt_fewshot_run(&score, 1, 1, 0, session, d, d, look, &s),
                  VITCL_ESTOPPED);
-    for (int many = 0; many < 2; many++) {
-        cr_expect_eq(vitcl_fewshot(&score, many ? 1001 : 1, many ? 1 : 1001, 0,
-                                   session, d, d, NULL, NULL),
-                     VITCL_EINVAL);
-        cr_expect(strstr(vitcl_last_error(), "at most 1000"));
-    }
     vitcl_session_stop(session);
     cr_expect_eq(vitcl_evaluate(&scores, NULL, session, d, NULL, NULL),
                  VITCL_ESTOPPED);

@@ -6,7 +6,7 @@
  * true gradient is 0 (softmax ignores what all keys share), so Adam amplifies
  * rounding errors to whole steps. In bf16 that happens to many parameters.
  */
-#include "api/step.h"
+#include "api/program.h"
 #include "base/memory.h"
 #include "models/model.h"
 #include "ops/ops.h"

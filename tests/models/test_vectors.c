@@ -2,6 +2,7 @@
  * test_vectors.c - scores by a vector for each class: those of the largest
  * cosine, by the features that vitcl_embed() gives.
  */
+#include "api/program.h"
 #include "support/paths.h"
 #include "support/pictures.h"
 
@@ -34,7 +35,10 @@ static void setup(void)
     need(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")));
     need(vitcl_model_load(&model, device, VT_DATA "/text/oc_clip"));
     need(vitcl_session_new(&session, model, &o));
-    need(vitcl_dataset_open(&data, root, "train"));
+    need(vitcl_dataset_open(
+        &data, root,
+        &(vitcl_dataset_options){.size = sizeof(vitcl_dataset_options),
+                                 .split = "train"}));
     cr_assert_eq(vitcl_session_features(session), WIDE);
     for (int c = 0; c < CLASSES; c++) {
         double length = 0;
@@ -120,31 +124,18 @@ Test(vectors, score)
     vt_test_cifar(root, COUNT, 5); /* the same bytes again */
     reference(root, &right1, &right5, want);
     cr_assert(right5 > 0 && right5 < COUNT);
-    need(vitcl_evaluate_vectors(&scores, *got, session, data, *vectors, 1, 1,
-                                NULL, NULL));
+    need(vt_evaluate_part(&scores, *got, session, data, *vectors, 1, 1, NULL,
+                          NULL));
     cr_expect(scores.pictures == COUNT && scores.failed == 0);
     cr_expect(scores.right1 == right1 && scores.right5 == right5);
     cr_expect_float_eq(scores.top1, (double)right1 / COUNT, 1e-12);
     cr_expect_float_eq(scores.top5, (double)right5 / COUNT, 1e-12);
     cr_expect_eq(memcmp(got, want, sizeof got), 0);
     for (uint32_t part = 1; part <= 3; part++) {
-        need(vitcl_evaluate_vectors(&scores, NULL, session, data, *vectors,
-                                    part, 3, NULL, NULL));
+        need(vt_evaluate_part(&scores, NULL, session, data, *vectors, part, 3,
+                              NULL, NULL));
         pictures += scores.pictures;
         right += scores.right5;
     }
     cr_expect(pictures == COUNT && right == right5);
-}
-
-Test(vectors, misuse)
-{
-    vitcl_scores scores = {.size = sizeof scores};
-
-    cr_expect_eq(vitcl_evaluate_vectors(&scores, NULL, session, data, NULL, 1,
-                                        1, NULL, NULL),
-                 VITCL_EINVAL);
-    cr_expect_eq(vitcl_evaluate_vectors(&scores, NULL, session, data, *vectors,
-                                        2, 1, NULL, NULL),
-                 VITCL_EINVAL);
-    cr_expect_eq(scores.pictures, 0);
 }

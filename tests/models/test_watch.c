@@ -103,8 +103,8 @@ Test(watch, shows_what_would_be_kept)
         vitcl_session *w = session_of(NULL, &s, precisions[k]);
         vitcl_session *kept = session_of(attention, NULL, precisions[k]);
 
-        need(vitcl_session_run_pixels(w, pixels, BATCH));
-        need(vitcl_session_run_pixels(kept, pixels, BATCH));
+        need(vitcl_session_run_values(w, pixels, BATCH));
+        need(vitcl_session_run_values(kept, pixels, BATCH));
         cr_assert_eq(s.count, DEPTH);
         for (int i = 0; i < DEPTH; i++) {
             const uint32_t *d = s.info[i].shape;
@@ -151,12 +151,12 @@ Test(watch, ends_a_run)
     vitcl_session *w = session_of(NULL, &s, VITCL_F32);
     float logit;
 
-    cr_expect_eq(vitcl_session_run_pixels(w, pixels, BATCH), VITCL_ESTOPPED);
+    cr_expect_eq(vitcl_session_run_values(w, pixels, BATCH), VITCL_ESTOPPED);
     cr_expect_eq(s.count, 3);
     cr_expect_eq(vitcl_session_read(&logit, 1, w, "logits", 1), VITCL_EINVAL);
     forget(&s);
     s.stop_at = 0;
-    need(vitcl_session_run_pixels(w, pixels, BATCH));
+    need(vitcl_session_run_values(w, pixels, BATCH));
     cr_expect_eq(s.count, DEPTH);
     forget(&s);
     vitcl_session_free(w);

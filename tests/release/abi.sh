@@ -58,7 +58,7 @@ if ! command -v abidiff >/dev/null; then
 fi
 types "$library"
 # Structs that begin with their size may get members at their end. `few` of
-# vitcl_fewshot_score is where 0.2.0 had padding. What abidiff calls harmless counts,
+# vt_fewshot_score is where 0.2.0 had padding. What abidiff calls harmless counts,
 # because it means a float for an enum, too; a new enumerator wants a line here.
 cat >"$dir/allowed" <<'END'
 [suppress_type]
@@ -66,7 +66,7 @@ cat >"$dir/allowed" <<'END'
   type_kind = struct
   has_data_member_inserted_at = end
 [suppress_type]
-  name = vitcl_fewshot_score
+  name = vt_fewshot_score
   type_kind = struct
   has_data_member_inserted_at = 224
 END

@@ -4,6 +4,8 @@
  * ThreadSanitizer: -DVITCL_TSAN=ON, and threads.supp.
  *   threads MODEL PICTURE
  */
+#include "api/program.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -133,8 +135,8 @@ static void *evaluate(void *part)
     vitcl_scores scores = {.size = sizeof scores};
     vitcl_session *s = session_of(1, VITCL_F32);
 
-    if (!s || vitcl_evaluate_part(&scores, NULL, s, broken, (uint32_t)of, PARTS,
-                                  NULL, NULL) != VITCL_OK)
+    if (!s || vt_evaluate_part(&scores, NULL, s, broken, NULL, (uint32_t)of,
+                               PARTS, NULL, NULL) != VITCL_OK)
         wrong(of, "no evaluation");
     vitcl_session_free(s);
     return NULL;
@@ -166,7 +168,7 @@ static bool write_broken(const char *folder, bool gone)
     if (gone)
         return rmdir(path) == 0 && rmdir(folder) == 0;
     return done && vitcl_dataset_open(&broken, folder, NULL) == VITCL_OK &&
-           vitcl_dataset_set_strict(broken, 0, report, NULL) == VITCL_OK;
+           vt_dataset_set_strict(broken, 0, report, NULL) == VITCL_OK;
 }
 
 /* Reports come one at a time. */

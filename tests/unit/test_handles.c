@@ -1,6 +1,7 @@
 /*
  * test_handles.c - invalid use of handles: NULL, and after a fork.
  */
+#include "api/program.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -10,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vitcl_train.h>
-#include <vitcl_tune.h>
 
 static void need(vitcl_status st)
 {
@@ -22,9 +22,7 @@ Test(handles, no_dataset)
     cr_expect_eq(vitcl_dataset_pictures(NULL), 0);
     cr_expect_eq(vitcl_dataset_classes(NULL), 0);
     cr_expect_null(vitcl_dataset_class(NULL, 0));
-    cr_expect_null(vitcl_dataset_kind(NULL));
     cr_expect_eq(vitcl_dataset_open(NULL, "x", NULL), VITCL_EINVAL);
-    cr_expect_eq(vitcl_dataset_add_labels(NULL, "x"), VITCL_EINVAL);
     vitcl_dataset_free(NULL);
 }
 
@@ -64,7 +62,7 @@ static int in_child(things *t)
     vitcl_device *device = NULL;
     vitcl_session *session = NULL;
     vitcl_loader *loader = NULL;
-    vitcl_tuner *tuner = NULL;
+    vt_tuner *tuner = NULL;
     vitcl_class top;
     double peak;
     int n = 0;
@@ -79,13 +77,13 @@ static int in_child(things *t)
     REFUSED(VITCL_EDEVICE, vitcl_classify(&top, 1, t->session, &t->image, 1));
     REFUSED(VITCL_EDEVICE, vitcl_session_new(&session, t->model, NULL));
     REFUSED(VITCL_EDEVICE, vitcl_device_open(&device, NULL));
-    REFUSED(VITCL_EDEVICE, vitcl_device_list(&info, 0));
-    REFUSED(VITCL_EDEVICE, vitcl_device_peak(&peak, t->device, VITCL_F32));
-    REFUSED(VITCL_EDEVICE, vitcl_device_try(t->device, VITCL_INT8));
-    REFUSED(VITCL_EDEVICE, vitcl_tuner_new(&tuner, t->model, NULL));
+    REFUSED(VITCL_EDEVICE, vitcl_device_at(&info, 0));
+    REFUSED(VITCL_EDEVICE, vt_device_peak(&peak, t->device, VITCL_F32));
+    REFUSED(VITCL_EDEVICE, vt_device_try(t->device, VITCL_INT8));
+    REFUSED(VITCL_EDEVICE, vt_tuner_for(&tuner, t->model, NULL));
     REFUSED(VITCL_EDEVICE, vitcl_train(&e, t->device, &o, NULL, NULL));
     REFUSED(VITCL_EDEVICE, vitcl_loader_new(&loader, t->session, 1));
-    REFUSED(VITCL_EDEVICE, vitcl_loader_new_thumbnails(&loader, NULL, 1, 8));
+    REFUSED(VITCL_EDEVICE, vt_loader_new_thumbnails(&loader, NULL, 1, 8));
     REFUSED(VITCL_EINVAL, vitcl_loader_push(t->loader, "x.jpg"));
     REFUSED(VITCL_EINVAL, vitcl_loader_next(rgb, t->loader));
     REFUSED(VITCL_EINVAL, vitcl_rows_add(t->rows, x, 1));
@@ -117,7 +115,7 @@ Test(handles, a_forked_child_is_refused)
     memset(t.image.rgb, 7, PICTURE);
     need(vitcl_session_run_rgb(t.session, rgb, 1));
     need(vitcl_session_read(before, 1000, t.session, "logits", 1));
-    need(vitcl_rows_open(&t.rows, rows, &row));
+    need(vitcl_rows_new(&t.rows, rows, &row));
     need(vitcl_rows_add(t.rows, before, 1));
     pid = fork();
     if (pid == 0)
@@ -132,9 +130,9 @@ Test(handles, a_forked_child_is_refused)
     /* rows that cannot be finished can be kept */
     cr_assert_eq(mkdir(rows, 0777), 0);
     cr_expect_eq(vitcl_rows_finish(t.rows), VITCL_EIO);
-    cr_expect_eq(vitcl_rows_keep(name, strlen(rows) + 4, &count, t.rows),
+    cr_expect_eq(vt_rows_keep(name, strlen(rows) + 4, &count, t.rows),
                  VITCL_EINVAL, "a name that is cut");
-    need(vitcl_rows_keep(name, sizeof name, &count, t.rows));
+    need(vt_rows_keep(name, sizeof name, &count, t.rows));
     cr_expect_eq(count, 1);
     cr_expect(stat(name, &file) == 0 &&
               file.st_size == HEAD + (off_t)sizeof before);

@@ -3,6 +3,7 @@
  * and tokens, and from a model's weights, against NumPy
  * (tests/data/inspect.safetensors, made by tools/golden_inspect.py).
  */
+#include "api/program.h"
 #include "inspect/attention.h"
 #include "inspect/components.h"
 #include "support/paths.h"
@@ -31,19 +32,18 @@ static const vt_patch_grid pooled = {.prefix = 1,
 
 static float *read_golden(const char *name, size_t *count)
 {
-    vitcl_tensors *t = NULL;
+    vt_tensors *t = NULL;
     vitcl_shape s;
     float *out;
 
-    cr_assert_eq(vitcl_tensors_open(&t, VT_DATA "/inspect.safetensors"),
-                 VITCL_OK);
-    cr_assert_eq(vitcl_tensors_shape(&s, t, name), VITCL_OK, "%s", name);
+    cr_assert_eq(vt_tensors_open(&t, VT_DATA "/inspect.safetensors"), VITCL_OK);
+    cr_assert_eq(vt_tensors_shape(&s, t, name), VITCL_OK, "%s", name);
     *count = 1;
     for (uint32_t i = 0; i < s.rank; i++)
         *count *= (size_t)s.shape[i];
     out = malloc(*count * sizeof *out);
-    cr_assert_eq(vitcl_tensors_read(out, t, name, *count), VITCL_OK);
-    vitcl_tensors_free(t);
+    cr_assert_eq(vt_tensors_read(out, t, name, *count), VITCL_OK);
+    vt_tensors_free(t);
     return out;
 }
 
@@ -213,7 +213,7 @@ static float *weight(vitcl_model *m, const char *name, size_t count)
     vitcl_tensor_info info = {.size = sizeof info};
     float *w = malloc(count * sizeof *w);
 
-    cr_assert_eq(vitcl_model_weight(&info, w, count, m, name), VITCL_OK, "%s",
+    cr_assert_eq(vt_model_read_weight(&info, w, count, m, name), VITCL_OK, "%s",
                  vitcl_last_error());
     cr_assert_eq(info.rank, 2);
     cr_assert_eq(info.shape[0] * info.shape[1], count);
@@ -240,10 +240,11 @@ Test(inspect, golden_weights)
     cr_assert_eq(vt_cosines(cosines, positions + 16, PLACES, 16), VITCL_OK);
     same("positions", cosines, PLACES * PLACES);
 
-    cr_expect_eq(vitcl_model_weight(&info, NULL, 0, m, "none"), VITCL_EINVAL);
-    cr_expect_eq(vitcl_model_weight(&info, filters, 7, m, "pos_embed"),
+    cr_expect_eq(vt_model_read_weight(&info, NULL, 0, m, "none"), VITCL_EINVAL);
+    cr_expect_eq(vt_model_read_weight(&info, filters, 7, m, "pos_embed"),
                  VITCL_EINVAL);
-    cr_expect_eq(vitcl_model_weight(&info, NULL, 0, m, "logits"), VITCL_EINVAL);
+    cr_expect_eq(vt_model_read_weight(&info, NULL, 0, m, "logits"),
+                 VITCL_EINVAL);
     vitcl_model_free(m);
     free(filters);
     free(positions);

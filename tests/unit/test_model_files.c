@@ -216,9 +216,9 @@ static double swapped(const char *folder)
     cr_assert(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")) == 0 &&
                   vitcl_model_load(&model, device, folder) == 0 &&
                   vitcl_session_new(&session, model, NULL) == 0 &&
-                  vitcl_session_run_pixels(session, x, 1) == 0 &&
+                  vitcl_session_run_values(session, x, 1) == 0 &&
                   vitcl_session_read(a, 10, session, "logits", 1) == 0 &&
-                  vitcl_session_run_pixels(session, y, 1) == 0 &&
+                  vitcl_session_run_values(session, y, 1) == 0 &&
                   vitcl_session_read(b, 10, session, "logits", 1) == 0,
               "%s", vitcl_last_error());
     for (int i = 0; i < 10; i++)

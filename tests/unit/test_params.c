@@ -4,6 +4,7 @@
  * Also the stored results of trials. vt_trial_candidate() judges products by
  * exact sums, and is itself tested with a wrong kernel.
  */
+#include "api/program.h"
 #include "support/device.h"
 #include "support/pictures.h"
 #include "trials/trials.h"
@@ -16,7 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <vitcl_tune.h>
 
 #define ROWS                                                                   \
     "rows f32 lanes 8 vectors 3 block 4 terms 512 rows 24 panels 2 groups 8"
@@ -265,7 +265,7 @@ Test(params, large_batch)
         .size = sizeof o, .batch = 2000, .gemm = "native"};
     vitcl_device *device = NULL;
     vitcl_model *model = NULL;
-    vitcl_tuner *tuner = NULL;
+    vt_tuner *tuner = NULL;
     const char *at;
     int m, n, k, times, used, products = 0;
 
@@ -273,9 +273,8 @@ Test(params, large_batch)
     cr_assert_eq(vitcl_device_open(&device, getenv("VITCL_TEST_DEVICE")),
                  VITCL_OK, "%s", vt_message());
     cr_assert_eq(vitcl_model_new(&model, device, "vit-ti/16", 224), VITCL_OK);
-    cr_assert_eq(vitcl_tuner_new(&tuner, model, &o), VITCL_OK, "%s",
-                 vt_message());
-    cr_assert((at = vitcl_tuner_next(tuner)) &&
+    cr_assert_eq(vt_tuner_for(&tuner, model, &o), VITCL_OK, "%s", vt_message());
+    cr_assert((at = vt_tuner_next(tuner)) &&
               (at = strstr(at, ": native")) != NULL);
     for (at += strlen(": native");
          sscanf(at, " %dx%dx%dx%d%n", &m, &n, &k, &times, &used) == 4;
@@ -284,7 +283,7 @@ Test(params, large_batch)
                       (double)m * k <= VT_CANDIDATE_ELEMENTS,
                   "%dx%dx%d", m, n, k);
     cr_expect_gt(products, 1);
-    vitcl_tuner_free(tuner);
+    vt_tuner_free(tuner);
     vitcl_model_free(model);
     vitcl_device_free(device);
 }

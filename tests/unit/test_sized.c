@@ -3,6 +3,7 @@
  * built against an earlier or a later header. tests/install/versions.sh
  * compiles such programs.
  */
+#include "api/program.h"
 #include "support/pictures.h"
 
 #include <criterion/criterion.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <vitcl_train.h>
-#include <vitcl_tune.h>
 
 static vitcl_device *device;
 static vitcl_model *model;
@@ -61,7 +61,7 @@ static vitcl_status try_new(uint32_t *batch, const void *options)
     const vitcl_status st = vitcl_session_new(&s, model, options);
 
     cr_expect_eq(s == NULL, st != VITCL_OK);
-    *batch = vitcl_session_batch(s);
+    *batch = s ? vt_session_batch(s) : 0;
     vitcl_session_free(s);
     return st;
 }
@@ -92,14 +92,14 @@ Test(sized, options_without_a_size_are_refused)
     vitcl_session_options o = {.batch = 2};
     vitcl_train_options t = {.output = "/no/such/folder"};
     vitcl_train_event e = {.size = sizeof e};
-    vitcl_tuner *tuner = NULL;
+    vt_tuner *tuner = NULL;
     uint32_t batch;
 
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         o.size = t.size = none[i];
         cr_expect_eq(try_new(&batch, &o), VITCL_EINVAL);
         cr_expect(strstr(vitcl_last_error(), "size") != NULL);
-        cr_expect_eq(vitcl_tuner_new(&tuner, model, &o), VITCL_EINVAL);
+        cr_expect_eq(vt_tuner_for(&tuner, model, &o), VITCL_EINVAL);
         cr_expect_eq(vitcl_train(&e, device, &t, NULL, NULL), VITCL_EINVAL);
         cr_expect(strstr(vitcl_last_error(), "vitcl_train_options") != NULL,
                   "%s", vitcl_last_error());
@@ -142,7 +142,7 @@ static vitcl_session *session;
 
 static vitcl_status list_device(void *out)
 {
-    return vitcl_device_list(out, 0);
+    return vitcl_device_at(out, 0);
 }
 
 static vitcl_status describe_device(void *out)
@@ -160,27 +160,14 @@ static vitcl_status describe_tensor(void *out)
     return vitcl_session_tensor(out, session, 0);
 }
 
-static vitcl_status describe_step(void *out)
-{
-    return vitcl_session_step(out, session, 1);
-}
-
-static vitcl_status describe_session(void *out)
-{
-    return vitcl_session_describe(out, session);
-}
-
 static const struct {
     const char *type;
     size_t size;
     vitcl_status (*ask)(void *out);
-} infos[] = {
-    {"vitcl_device_info", sizeof(vitcl_device_info), list_device},
-    {"vitcl_device_info", sizeof(vitcl_device_info), describe_device},
-    {"vitcl_model_info", sizeof(vitcl_model_info), describe_model},
-    {"vitcl_tensor_info", sizeof(vitcl_tensor_info), describe_tensor},
-    {"vitcl_step_info", sizeof(vitcl_step_info), describe_step},
-    {"vitcl_session_info", sizeof(vitcl_session_info), describe_session}};
+} infos[] = {{"vitcl_device_info", sizeof(vitcl_device_info), list_device},
+             {"vitcl_device_info", sizeof(vitcl_device_info), describe_device},
+             {"vitcl_model_info", sizeof(vitcl_model_info), describe_model},
+             {"vitcl_tensor_info", sizeof(vitcl_tensor_info), describe_tensor}};
 
 enum { ROOM = 8192, CANARY = 0xa5 };
 

@@ -4,6 +4,7 @@
 #include "done.h"
 
 #include "answering.h"
+#include "api/program.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static const char *numbers_wrong(const float *numbers, size_t n,
 {
     for (size_t i = 0; i < n; i++)
         if (!isfinite(numbers[i]))
-            return vitcl_session_check(session, tensor, row) == VITCL_OK
+            return vt_session_check(session, tensor, row) == VITCL_OK
                        ? "its numbers are not finite"
                        : vitcl_last_error();
     return NULL;

@@ -1,6 +1,8 @@
 /*
  * embedding.c - see embedding.h.
  */
+#include "api/program.h"
+
 #include "embedding.h"
 
 #include <math.h>
@@ -34,7 +36,7 @@ static bool has_class_token(const embedding *e)
 {
     vitcl_tensor_info t = {.size = sizeof t};
 
-    return vitcl_model_weight(&t, NULL, 0, e->on.model, "cls_token") ==
+    return vt_model_read_weight(&t, NULL, 0, e->on.model, "cls_token") ==
            VITCL_OK;
 }
 
@@ -161,16 +163,16 @@ int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
                       .width = o->size.width,
                       .normalized = normalized};
     if (!o->size.height)
-        out->patches = vitcl_model_patches(model ? model : e->on.model);
+        out->patches = vt_model_most_patches(model ? model : e->on.model);
     snprintf(out->feature, sizeof out->feature, "%s",
              e->what ? e->what : "pooled");
     snprintf(out->pixels, sizeof out->pixels, "%s",
-             vitcl_model_pixels(model ? model : e->on.model));
+             vt_model_resize(model ? model : e->on.model));
     place(out->model, o);
     here(out->folder);
-    return vitcl_model_identity(out->model_id, out->pictures_id,
-                                model ? model : e->on.model, o->size.height,
-                                o->size.width) == VITCL_OK
+    return vt_model_identity(out->model_id, out->pictures_id,
+                             model ? model : e->on.model, o->size.height,
+                             o->size.width) == VITCL_OK
                ? EXIT_OK
                : failed();
 }

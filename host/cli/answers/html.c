@@ -6,6 +6,7 @@
  */
 #include "html.h"
 
+#include "api/program.h"
 #include "base/base64.h"
 #include "base/status.h"
 #include "cli/pictures/pictures.h"
@@ -236,8 +237,8 @@ static void push(html_page *p, waiting *w)
         return;
     }
     w->pushed =
-        (p->loader || vitcl_loader_new_thumbnails(&p->loader, NULL, 0,
-                                                  HTML_SIDE) == VITCL_OK) &&
+        (p->loader || vt_loader_new_thumbnails(&p->loader, NULL, 0,
+                                               HTML_SIDE) == VITCL_OK) &&
         vitcl_loader_push(p->loader, w->item.path) == VITCL_OK;
     if (!w->pushed)
         w->why = strdup(error_of(w->item.path));
@@ -248,7 +249,7 @@ static void take(html_page *p, waiting *w)
     vitcl_image small = {0, 0, NULL};
 
     if (vitcl_loader_next(NULL, p->loader) == VITCL_OK &&
-        vitcl_loader_thumbnail(&small, p->loader) == VITCL_OK)
+        vt_loader_thumbnail(&small, p->loader) == VITCL_OK)
         thumbnail_make(&w->picture, &small);
     else
         w->why = strdup(error_of(w->item.path));

@@ -7,6 +7,7 @@
  * batches back and ends: the others take them.
  */
 #include "answering.h"
+#include "api/program.h"
 #include "cli/setup/machines.h"
 
 #include <pthread.h>
@@ -119,7 +120,7 @@ static void *run(void *context)
 static int open_pool(pool *p, answering *w)
 {
     p->w = w, p->more = true;
-    p->most = vitcl_session_batch(w->session);
+    p->most = vt_session_batch(w->session);
     p->left = w->several->count;
     p->slots = 3 * p->left + 1; /* two of a GPU, one that is read */
     p->slot = calloc(p->slots, sizeof *p->slot);

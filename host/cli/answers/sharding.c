@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* strcasestr */
 #include "sharding.h"
 
+#include "api/program.h"
 #include "base/file.h"
 #include "cli/pictures/input.h"
 #include "cli/setup/machines.h"
@@ -50,8 +51,8 @@ static int describe(sharding *s, const model_options *o,
     snprintf(m->version, sizeof m->version, "%s", vitcl_version());
     snprintf(m->command, sizeof m->command, "%s", settings->command);
     snprintf(m->settings, sizeof m->settings, "%s", settings->text);
-    if (vitcl_model_identity(m->model_id, m->pictures_id, model, o->size.height,
-                             o->size.width) != VITCL_OK ||
+    if (vt_model_identity(m->model_id, m->pictures_id, model, o->size.height,
+                          o->size.width) != VITCL_OK ||
         vt_partition_finished(&s->finished, &s->found, s->path, m) != VITCL_OK)
         code = failed();
     vitcl_model_free(model);
@@ -219,15 +220,14 @@ void sharding_computed(sharding *s, const machines *several,
                        const vitcl_device *device, vitcl_session *session)
 {
     vitcl_device_info info = {.size = sizeof info};
-    vitcl_session_info how = {.size = sizeof how};
 
     if (several)
         machines_text(s->about.device, sizeof s->about.device, several);
     else if (vitcl_device_describe(&info, device) == VITCL_OK)
         snprintf(s->about.device, sizeof s->about.device, "%.100s", info.name);
     make_text(s->about.device);
-    if (vitcl_session_describe(&how, session) == VITCL_OK)
-        snprintf(s->about.gemm, sizeof s->about.gemm, "%s", how.gemm);
+    snprintf(s->about.gemm, sizeof s->about.gemm, "%s",
+             vt_session_describe(session).gemm);
 }
 
 int sharding_end(sharding *s, int code, const answering *w)

@@ -3,6 +3,7 @@
  * computes, and computes while answers are printed.
  */
 #include "answering.h"
+#include "api/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,7 @@ static int fetch(kept_batch **out, single *s, bool wait)
         return EXIT_FAILED;
     s->rows[b - s->batch] = n;
     *out = b;
-    return n == 0 ||
-                   vitcl_session_send_rgb(s->w->session, b->rgb, n) == VITCL_OK
+    return n == 0 || vt_session_send_rgb(s->w->session, b->rgb, n) == VITCL_OK
                ? EXIT_OK
                : failed();
 }
@@ -53,7 +53,7 @@ static int start(single *s, kept_batch *b)
 {
     s->then = b;
     return !b || rows_of(s, b) == 0 ||
-                   vitcl_session_run_sent(s->w->session) == VITCL_OK
+                   vt_session_run_sent(s->w->session) == VITCL_OK
                ? EXIT_OK
                : failed();
 }
@@ -118,7 +118,6 @@ static void close_single(done_source *source)
 
 done_source *single_open(answering *w)
 {
-    vitcl_session_info info = {.size = sizeof info};
     single *s = calloc(1, sizeof *s);
 
     if (!s) {
@@ -127,15 +126,13 @@ done_source *single_open(answering *w)
     }
     *s = (single){.source = {next, close_single},
                   .w = w,
-                  .most = vitcl_session_batch(w->session)};
+                  .most = vt_session_batch(w->session)};
     s->numbers = malloc(s->most * w->share * sizeof(float));
     s->wrong = calloc(s->most, sizeof *s->wrong);
     if (!s->numbers || !s->wrong)
         fail("out of memory");
-    else if (vitcl_session_describe(&info, w->session) != VITCL_OK)
-        failed();
     else {
-        s->overlaps = info.overlaps;
+        s->overlaps = vt_session_describe(w->session).overlaps;
         return &s->source;
     }
     close_single(&s->source);

@@ -27,7 +27,7 @@ static bool once(worker *w)
     const char *tensor =
         vitcl_session_classes(w->on->session) ? "logits" : "features";
 
-    if (vitcl_session_run_pixels(w->on->session, w->pixels, w->batch) ==
+    if (vitcl_session_run_values(w->on->session, w->pixels, w->batch) ==
             VITCL_OK &&
         vitcl_session_read(w->out, w->room, w->on->session, tensor, w->batch) ==
             VITCL_OK)

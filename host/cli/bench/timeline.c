@@ -1,13 +1,15 @@
 /*
  * timeline.c - where the time of a whole run goes: bench --timeline.
  */
+#include "api/program.h"
+
 #include "cli/bench/timeline.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Keeps the largest ones. */
-static void add_gap(timeline *t, const vitcl_step_info *s, uint32_t step,
+static void add_gap(timeline *t, const vt_step_info *s, uint32_t step,
                     double ms)
 {
     int at = t->count < TIMELINE_GAPS ? t->count++ : TIMELINE_GAPS;
@@ -26,11 +28,11 @@ static void add_gap(timeline *t, const vitcl_step_info *s, uint32_t step,
 
 void timeline_read(timeline *t, const vitcl_session *session, double run_ms)
 {
-    vitcl_step_info s = {.size = sizeof s};
+    vt_step_info s;
     double end = 0;
 
     *t = (timeline){.run_ms = run_ms};
-    for (uint32_t i = 0; vitcl_session_step(&s, session, i) == VITCL_OK; i++) {
+    for (uint32_t i = 0; vt_session_step(&s, session, i); i++) {
         double ms = 0;
 
         if (s.to_ms <= 0)

@@ -4,6 +4,7 @@
  * The index is written while pictures are looked at, so memory does not grow
  * with their number, and gets its name at the end.
  */
+#include "api/program.h"
 #include "base/file.h"
 #include "base/json_print.h"
 #include "base/utf8.h"
@@ -275,8 +276,8 @@ static int write_tensor(const inspect_figure *g, const char *path)
         return fail("out of memory");
     for (size_t i = 0; i < n; i++)
         values[i] = (float)g->value[i];
-    if (vitcl_tensors_write(path, g->shape, (const float *const[]){values},
-                            1) != VITCL_OK)
+    if (vt_tensors_write(path, g->shape, (const float *const[]){values}, 1) !=
+        VITCL_OK)
         code = failed();
     free(values);
     return code;

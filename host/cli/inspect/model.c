@@ -2,6 +2,7 @@
  * model.c - what `vitcl inspect` shows of a model: the filters of its
  * patches, how alike its positions are, how far its heads look.
  */
+#include "api/program.h"
 #include "base/status.h"
 #include "inspect.h"
 #include "inspect/components.h"
@@ -87,7 +88,7 @@ static int show_filters(inspect_files *f, const vitcl_model *m,
     double *axis, *variance;
     float *w;
 
-    if (vitcl_model_weight(&t, NULL, 0, m, name) != VITCL_OK || t.rank != 2)
+    if (vt_model_read_weight(&t, NULL, 0, m, name) != VITCL_OK || t.rank != 2)
         return inspect_left_out(f, "filters", "the model embeds no patches");
     if (t.shape[1] != n)
         return inspect_left_out(f, "filters",
@@ -100,7 +101,7 @@ static int show_filters(inspect_files *f, const vitcl_model *m,
     rgb = calloc((size_t)k * n, 1);
     if (!w || !axis || !variance || !rgb) {
         code = fail("out of memory");
-    } else if (vitcl_model_weight(&t, w, (size_t)t.shape[0] * n, m, name) !=
+    } else if (vt_model_read_weight(&t, w, (size_t)t.shape[0] * n, m, name) !=
                    VITCL_OK ||
                vt_components(axis, NULL, variance, k, w, (int)t.shape[0],
                              (int)n) != VITCL_OK) {
@@ -186,11 +187,11 @@ static float *read_rows(const vitcl_model *m, const char *name, size_t *rows,
     vitcl_tensor_info t = {.size = sizeof t};
     float *w;
 
-    if (vitcl_model_weight(&t, NULL, 0, m, name) != VITCL_OK || t.rank != 2)
+    if (vt_model_read_weight(&t, NULL, 0, m, name) != VITCL_OK || t.rank != 2)
         return NULL;
     *rows = t.shape[0], *width = t.shape[1];
     w = calloc(*rows * *width, sizeof *w);
-    if (w && vitcl_model_weight(&t, w, *rows * *width, m, name) == VITCL_OK)
+    if (w && vt_model_read_weight(&t, w, *rows * *width, m, name) == VITCL_OK)
         return w;
     free(w);
     return NULL;

@@ -7,6 +7,7 @@
  */
 #include "trace.h"
 
+#include "api/program.h"
 #include "cli/terminal/terminal.h"
 #include "scale/partition.h"
 
@@ -41,7 +42,7 @@ static void named(FILE *f, const char *what, const char *name)
     fprintf(f, "}},\n");
 }
 
-static void event(FILE *f, uint32_t i, const vitcl_step_info *s, double from_ms)
+static void event(FILE *f, uint32_t i, const vt_step_info *s, double from_ms)
 {
     const double rate = s->time_ms > 0 ? s->gflop / s->time_ms * 1e3 : 0;
     const char *provider = provider_of(s->kernel);
@@ -69,13 +70,13 @@ static void event(FILE *f, uint32_t i, const vitcl_step_info *s, double from_ms)
 static void print(FILE *f, const vitcl_session *session, const char *model,
                   const char *device)
 {
-    vitcl_step_info s = {.size = sizeof s};
+    vt_step_info s;
     double at = 0;
 
     fprintf(f, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
     named(f, "process_name", model);
     named(f, "thread_name", device);
-    for (uint32_t i = 0; vitcl_session_step(&s, session, i) == VITCL_OK; i++) {
+    for (uint32_t i = 0; vt_session_step(&s, session, i); i++) {
         event(f, i, &s, at);
         at += s.time_ms;
     }

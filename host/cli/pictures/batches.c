@@ -6,6 +6,7 @@
  * including failures. A list on stdin may be written by a program that waits
  * for the answers: if no path comes for a moment, those at hand are a batch.
  */
+#include "api/program.h"
 #include "base/json_print.h"
 #include "input.h"
 #include "piped.h"
@@ -200,7 +201,7 @@ int batches_start(picture_batches *f, vitcl_session *session)
     answer *queue;
 
     vitcl_session_size(&height, &width, session);
-    f->batch = vitcl_session_batch(session);
+    f->batch = vt_session_batch(session);
     f->ahead = 2 * f->batch + 16;
     f->most = f->batch + 16;
     f->picture_bytes = (size_t)height * width * 3;
@@ -218,9 +219,9 @@ int batches_start(picture_batches *f, vitcl_session *session)
         return fail("out of memory for a batch of %u", f->batch);
     /* one process for one picture, else one per core */
     workers = f->ended && f->count == 1;
-    if ((f->side ? vitcl_loader_new_thumbnails(&f->loader, session, workers,
-                                               f->side)
-                 : vitcl_loader_new(&f->loader, session, workers)) != VITCL_OK)
+    if ((f->side
+             ? vt_loader_new_thumbnails(&f->loader, session, workers, f->side)
+             : vitcl_loader_new(&f->loader, session, workers)) != VITCL_OK)
         return failed();
     top_up(f, f->ahead);
     return EXIT_OK;
@@ -282,11 +283,11 @@ uint32_t batches_next(const answer **answers, const uint8_t **rgb,
         }
         if (st != VITCL_OK)
             a.error = why(a.path);
-        if (a.error || vitcl_loader_stamp(&a.file_size, &a.file_changed,
-                                          f->loader) != VITCL_OK)
+        if (a.error || vt_loader_stamp(&a.file_size, &a.file_changed,
+                                       f->loader) != VITCL_OK)
             a.file_size = a.file_changed = -1;
         if (!a.error && f->side &&
-            vitcl_loader_thumbnail(&a.small, f->loader) != VITCL_OK)
+            vt_loader_thumbnail(&a.small, f->loader) != VITCL_OK)
             a.small = (vitcl_image){0, 0, NULL};
         if (a.error)
             f->failures++;

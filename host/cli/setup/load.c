@@ -1,6 +1,7 @@
 /*
  * load.c - opens a model and a session from the options that commands share.
  */
+#include "api/program.h"
 #include "base/status.h"
 #include "base/words.h"
 #include "setup.h"
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <vitcl_tune.h>
 
 /* A small model with a thousand classes. */
 #define PHOTOGRAPHS "vit_tiny_patch16_224"
@@ -68,13 +68,13 @@ void try_first(vitcl_device *device, vitcl_precision precision)
     char form[96], word[8];
     vitcl_status st;
 
-    if (!vitcl_device_untried(device, precision))
+    if (!vt_device_untried(device, precision))
         return;
     wait_begin("trying instructions (once for this device)", true);
-    st = vitcl_device_try(device, precision);
+    st = vt_device_try(device, precision);
     wait_end();
     if (st != VITCL_OK ||
-        vitcl_device_form(form, sizeof form, device, named) != VITCL_OK)
+        vt_device_form(form, sizeof form, device, named) != VITCL_OK)
         return;
     if (strchr(form, ';'))
         note("%s by %s", precision_word(word, named), form);
@@ -108,11 +108,11 @@ static vitcl_status load(vitcl_model **model, vitcl_device *device,
                           : vitcl_model_load(model, device, path);
 
     if (st == VITCL_OK && o->pixels)
-        st = vitcl_model_set_pixels(*model, o->pixels);
+        st = vt_model_set_resize(*model, o->pixels);
     /* of another model than the index's: vt_index_agrees() says so */
     if (st == VITCL_OK && o->patches &&
-        (!o->patches_of_index || vitcl_model_patches(*model)))
-        st = vitcl_model_set_patches(*model, o->patches);
+        (!o->patches_of_index || vt_model_most_patches(*model)))
+        st = vt_model_set_most_patches(*model, o->patches);
     if (st != VITCL_OK) {
         vitcl_model_free(*model);
         *model = NULL;
@@ -122,7 +122,7 @@ static vitcl_status load(vitcl_model **model, vitcl_device *device,
 
 /* The fastest device for this model, timed once, where there are several and
  * nobody named one. NULL: the usual one; its own errors are then reported. */
-static const char *fastest(vitcl_device_choice *c, const model_options *o,
+static const char *fastest(vt_device_choice *c, const model_options *o,
                            const char *path)
 {
     const vitcl_session_options options = session_options(o);
@@ -130,11 +130,11 @@ static const char *fastest(vitcl_device_choice *c, const model_options *o,
     vitcl_status st;
 
     guard_begin();
-    if (o->device || !vitcl_device_choosable() ||
+    if (o->device || !vt_device_choosable() ||
         load(&model, NULL, o, path) != VITCL_OK)
         return NULL;
     wait_begin("timing the devices (once for such models)", false);
-    st = vitcl_device_choose(c, model, &options);
+    st = vt_device_choose(c, model, &options);
     wait_end();
     vitcl_model_free(model);
     if (st != VITCL_OK || !c->id[0])
@@ -149,7 +149,7 @@ static const char *fastest(vitcl_device_choice *c, const model_options *o,
 int open_model(vitcl_device **device, vitcl_model **model,
                const model_options *o)
 {
-    vitcl_device_choice choice = {.size = sizeof choice};
+    vt_device_choice choice;
     const char *path = NULL;
     vitcl_device *d = NULL;
     vitcl_status st;
@@ -227,7 +227,7 @@ int one_size(vitcl_session_options *options, const vitcl_model *model)
 {
     vitcl_model_info info = {.size = sizeof info};
 
-    if (options->height || !vitcl_model_patches(model))
+    if (options->height || !vt_model_most_patches(model))
         return EXIT_OK;
     if (vitcl_model_describe(&info, model, 0, 0, 1) != VITCL_OK)
         return failed();

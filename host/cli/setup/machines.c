@@ -61,7 +61,7 @@ static int add_all(machines *m, const model_options *o)
     int code = EXIT_OK;
 
     for (uint32_t i = 0;
-         code == EXIT_OK && vitcl_device_list(&info, i) == VITCL_OK; i++)
+         code == EXIT_OK && vitcl_device_at(&info, i) == VITCL_OK; i++)
         if (!info.error[0])
             code = add(m, o, info.id);
     if (code == EXIT_OK && !m->count)

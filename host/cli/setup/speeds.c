@@ -6,6 +6,7 @@
  */
 #include "speeds.h"
 
+#include "api/program.h"
 #include "known.h"
 
 #include <math.h>
@@ -44,10 +45,10 @@ static int open_row(vitcl_session **s, const work *w, size_t i, uint32_t batch)
 /* A batch from picture `from` on, as classify runs it; logits into out. */
 static int once(const work *w, vitcl_session *s, uint32_t from, float *out)
 {
-    const uint32_t n = vitcl_session_batch(s);
+    const uint32_t n = vt_session_batch(s);
 
-    if (vitcl_session_send_rgb(s, w->rgb + from * w->picture, n) != VITCL_OK ||
-        vitcl_session_run_sent(s) != VITCL_OK ||
+    if (vt_session_send_rgb(s, w->rgb + from * w->picture, n) != VITCL_OK ||
+        vt_session_run_sent(s) != VITCL_OK ||
         vitcl_session_read(out, (size_t)n * w->classes, s, "logits", n) !=
             VITCL_OK)
         return failed();
@@ -94,7 +95,7 @@ static int time_runs(double *seconds, work *w, vitcl_session *s)
 static double kernels_of(work *w, const vitcl_session *s, size_t i,
                          uint32_t batch)
 {
-    vitcl_step_info step = {.size = sizeof step};
+    vt_step_info step;
     struct {
         char text[96];
         int count;
@@ -102,7 +103,7 @@ static double kernels_of(work *w, const vitcl_session *s, size_t i,
     double gflop = 0;
     int n = 0;
 
-    for (uint32_t k = 0; vitcl_session_step(&step, s, k) == VITCL_OK; k++) {
+    for (uint32_t k = 0; vt_session_step(&step, s, k); k++) {
         int j = 0;
 
         gflop += step.gflop;
@@ -160,7 +161,7 @@ static int measure_precision(work *w, size_t i)
     int code = EXIT_OK;
 
     w->kernels[0] = '\0';
-    if (vitcl_device_peak(&peak, w->device, known_precisions[i].precision) !=
+    if (vt_device_peak(&peak, w->device, known_precisions[i].precision) !=
         VITCL_OK)
         return failed();
     for (size_t k = 0; k < sizeof batches / sizeof *batches; k++) {

@@ -4,6 +4,7 @@
  */
 #include "label_set.h"
 
+#include "api/program.h"
 #include "base/file.h"
 #include "base/order.h"
 #include "base/sha256.h"
@@ -176,7 +177,7 @@ static bool find_key(uint8_t key[KEPT_KEY], const label_set *s,
 
     if (!model_word(o) || find_model(&path, model_word(o)) != EXIT_OK ||
         vitcl_device_describe(&info, device) != VITCL_OK ||
-        vitcl_model_identity(model_id, pictures_id, model, 0, 0) != VITCL_OK)
+        vt_model_identity(model_id, pictures_id, model, 0, 0) != VITCL_OK)
         return false;
     label_set_identity(set_id, s);
     vt_sha256_begin(&h);

@@ -9,7 +9,7 @@
 
 #include <vitcl_train.h>
 
-/* vitcl_evaluate_part() by all devices, of a shard or (n 0) of all pictures:
+/* vt_evaluate_part() by all devices, of a shard or (n 0) of all pictures:
  * fills in the counts of `out`, and those of answers in `sum` if it has any.
  * Returns the exit status. */
 int eval_devices(vitcl_scores *out, vt_tally *sum, scoring *on,

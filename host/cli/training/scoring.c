@@ -4,6 +4,7 @@
  */
 #include "scoring.h"
 
+#include "api/program.h"
 #include "base/status.h"
 #include "cli/setup/machines.h"
 
@@ -33,10 +34,14 @@ static vitcl_status open_data(vitcl_dataset **out, const char *path,
                               const char *split, bool follow,
                               const char *columns)
 {
-    if (columns[0])
-        return vitcl_dataset_open_table(out, path, split, columns);
-    return follow ? vitcl_dataset_open_links(out, path, split)
-                  : vitcl_dataset_open(out, path, split);
+    const bool named = columns[0];
+
+    return vitcl_dataset_open(
+        out, path,
+        &(vitcl_dataset_options){.size = sizeof(vitcl_dataset_options),
+                                 .split = split,
+                                 .columns = named ? columns : NULL,
+                                 .follow = follow && !named});
 }
 
 int scoring_data(vitcl_dataset **out, const char *path, const char *split,
@@ -44,15 +49,15 @@ int scoring_data(vitcl_dataset **out, const char *path, const char *split,
 {
     if (open_data(out, path, split, follow, columns) != VITCL_OK)
         return failed();
-    if (vitcl_dataset_note(*out))
-        note("%s", vitcl_dataset_note(*out));
+    if (vt_dataset_note(*out))
+        note("%s", vt_dataset_note(*out));
     return EXIT_OK;
 }
 
 int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
                    const char *path, bool follow, const char *columns)
 {
-    const char *kind = vitcl_dataset_kind(test);
+    const char *kind = vt_dataset_format(test);
     vitcl_dataset *beside = NULL;
     const char *name;
     uint32_t n = 0;
@@ -61,7 +66,7 @@ int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
         (strcmp(kind, "folders") == 0 || strcmp(kind, "table") == 0) &&
         open_data(&beside, path, "train", follow, columns) == VITCL_OK)
         train = beside;
-    if (train && vitcl_dataset_shared(&n, &name, test, train) != VITCL_OK) {
+    if (train && vt_dataset_overlap(&n, &name, test, train) != VITCL_OK) {
         vitcl_dataset_free(beside);
         return failed();
     }
@@ -108,7 +113,7 @@ static void name_broken(void *context, const char *line)
 
 int scoring_broken(scoring *s, vitcl_dataset *dataset, bool strict)
 {
-    return vitcl_dataset_set_strict(dataset, strict, name_broken, s) == VITCL_OK
+    return vt_dataset_set_strict(dataset, strict, name_broken, s) == VITCL_OK
                ? EXIT_OK
                : failed();
 }
@@ -144,11 +149,8 @@ vitcl_status scoring_part(vitcl_scores *out, uint32_t *confusion,
                           const vitcl_dataset *dataset, uint32_t part,
                           uint32_t parts, vitcl_progress done, void *context)
 {
-    if (s->vectors)
-        return vitcl_evaluate_vectors(out, confusion, session, dataset,
-                                      s->vectors, part, parts, done, context);
-    return vitcl_evaluate_part(out, confusion, session, dataset, part, parts,
-                               done, context);
+    return vt_evaluate_part(out, confusion, session, dataset, s->vectors, part,
+                            parts, done, context);
 }
 
 int scoring_end(scoring *s, vitcl_status st)

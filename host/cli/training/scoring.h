@@ -44,7 +44,7 @@ int scoring_open(scoring *s, const model_options *common);
 int scoring_progress(void *context, uint64_t done, uint64_t total);
 void scoring_begin(scoring *s); /* before the library's call */
 void scoring_clear(scoring *s); /* in a thread: before other lines */
-/* vitcl_evaluate_part(), or by the vectors. */
+/* vt_evaluate_part() by them. */
 VITCL_STATUS scoring_part(vitcl_scores *out, uint32_t *confusion,
                           const scoring *s, vitcl_session *session,
                           const vitcl_dataset *dataset, uint32_t part,

@@ -3,6 +3,7 @@
  */
 #include "training.h"
 
+#include "api/program.h"
 #include "base/json.h"
 #include "base/status.h"
 #include "curve.h"
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <vitcl_tune.h>
 
 typedef struct shown {
     const training *t;
@@ -199,7 +199,7 @@ static int check(const training *t)
         return usage("--data PATH is required");
     if (!t->o.epochs)
         return usage("--epochs N is required");
-    if (t->o.preset && vitcl_preset_check(t->o.preset) != VITCL_OK)
+    if (t->o.preset && vt_preset_check(t->o.preset) != VITCL_OK)
         return usage("%s", vitcl_last_error());
     return EXIT_OK;
 }
@@ -367,12 +367,12 @@ static int run(const training *t, const char *name)
     st = vitcl_train(&last, device, &o, report, &s);
     progress_clear(&s.bar);
     training_line_clear(&s.line);
-    if (vitcl_train_rank(NULL) > 0) /* mpirun stops it if another one fails */
+    if (vt_train_rank(NULL) > 0) /* mpirun stops it if another one fails */
         code = code_of(st);
     else
         code =
             st == VITCL_OK ? finish(t, &last, name) : broke_off(&s, name, st);
-    if (last.left_out && vitcl_train_rank(NULL) == 0) /* with -q, too */
+    if (last.left_out && vt_train_rank(NULL) == 0) /* with -q, too */
         fail("%u file%s could not be decoded and %s left out", last.left_out,
              vt_plural(last.left_out), last.left_out == 1 ? "was" : "were");
     if (training_log_close(&s.log) != EXIT_OK && code == EXIT_OK)
@@ -391,7 +391,7 @@ int train(const training *t, const char *name)
 {
     training other = *t;
     uint32_t ranks;
-    const uint32_t rank = vitcl_train_rank(&ranks);
+    const uint32_t rank = vt_train_rank(&ranks);
     int code;
 
     if (ranks > 1) { /* a restart would leave the other processes waiting */
