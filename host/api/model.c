@@ -51,7 +51,7 @@ vitcl_status vitcl_model_load(vitcl_model **out, vitcl_device *device,
     VT_GIVEN(path);
     VT_TRY(vt_model_open(&m, path));
     vt_log("model %s: %s from %s, %.1f M parameters, opened in %.0f ms", path,
-           vt_model_config(m)->family, vt_model_type(m),
+           vt_model_family(m), vt_model_type(m),
            (double)vt_model_parameters(m) / 1e6, vt_now_ms() - from);
     VT_TRY(wrap(out, device, m));
 done:
@@ -278,7 +278,8 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     st = vt_model_macs(&macs, m->model, (int)height, (int)width);
     pthread_mutex_unlock(&m->lock);
     VT_TRY(st);
-    snprintf(info.family, sizeof info.family, "%s", c->family);
+    snprintf(info.family, sizeof info.family, "%s",
+             vt_model_family(model->model));
     snprintf(info.name, sizeof info.name, "%s", c->name);
     info.layers = (uint32_t)c->depth;
     info.width = (uint32_t)c->width;

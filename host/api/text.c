@@ -212,7 +212,7 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
     VT_TRY(VT_NEW(&t->ends, t->batch));
     VT_TRY(VT_NEW(&t->counts, t->batch));
     vt_log("text %s: %s, %.1f M parameters, %zu tokens, ready in %.0f ms", path,
-           vt_model_config(t->model)->family,
+           vt_model_family(t->model),
            (double)vt_model_parameters(t->model) / 1e6, t->context,
            vt_now_ms() - from);
     *out = t, t = NULL;
@@ -251,7 +251,8 @@ vitcl_status vitcl_text_describe(vitcl_text_info *out, const vitcl_text *text)
     VT_SIZED(out, vitcl_text_info);
     VT_GIVEN(text);
     c = vt_model_config(text->model);
-    snprintf(info.family, sizeof info.family, "%s", c->family);
+    snprintf(info.family, sizeof info.family, "%s",
+             vt_model_family(text->model));
     info.layers = (uint32_t)c->depth;
     info.width = (uint32_t)c->width;
     info.heads = (uint32_t)c->heads;

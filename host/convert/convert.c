@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "convert/timm.h"
 #include "convert/verify.h"
+#include "models/family.h"
 #include "models/preprocess.h"
 #include "weights/sidecar.h"
 
@@ -82,7 +83,7 @@ static vitcl_status to_timm(job *j)
     if (c->pos_embed && c->pos_prefix && c->class_token)
         VT_TRY(vt_weight_is_zero(&zero, j->weights, "pos_embed",
                                  (uint64_t)c->width));
-    t->to = strcmp(c->family, "beit") == 0 ? VT_TO_TIMM_BEIT : VT_TO_TIMM;
+    t->to = c->family->as_beit ? VT_TO_TIMM_BEIT : VT_TO_TIMM;
     /* timm's models with registers have position embeddings for patches only;
      * the conversion to HF added a row of zeros. */
     t->no_embed_class =

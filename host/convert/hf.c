@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "convert/print.h"
 #include "convert/timm.h"
+#include "models/family.h"
 
 #include <string.h>
 
@@ -37,13 +38,13 @@ static const struct {
 
 static vt_export_to hf_kind(const vt_config *c)
 {
-    return c->dist_token                    ? VT_TO_HF_DEIT
-           : strcmp(c->family, "beit") == 0 ? VT_TO_HF_BEIT
-           : c->pre_norm                    ? VT_TO_HF_CLIP
-           : c->attn_pool                   ? VT_TO_HF_SIGLIP
-           : c->layer_scale && c->swiglu    ? VT_TO_HF_DINOV2_GLU
-           : c->layer_scale                 ? VT_TO_HF_DINOV2
-                                            : VT_TO_HF_VIT;
+    return c->dist_token                 ? VT_TO_HF_DEIT
+           : c->family->as_beit          ? VT_TO_HF_BEIT
+           : c->pre_norm                 ? VT_TO_HF_CLIP
+           : c->attn_pool                ? VT_TO_HF_SIGLIP
+           : c->layer_scale && c->swiglu ? VT_TO_HF_DINOV2_GLU
+           : c->layer_scale              ? VT_TO_HF_DINOV2
+                                         : VT_TO_HF_VIT;
 }
 
 /* mlp_ratio, an integer there; 0: none gives this width. */
@@ -126,7 +127,7 @@ vitcl_status vt_hf_target(vt_target *t, const vt_model *m, const char *path)
     const char *lacks = hf_lacks(c, to);
     const bool head = c->classes || c->projection;
 
-    if (strcmp(c->family, "resnet") == 0)
+    if (c->family->conv_head)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: a ResNet can only be written with --to timm", path);
     if (c->source == VT_SOURCE_TIMM && missing)

@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "convert/print.h"
+#include "models/family.h"
 
 #include <string.h>
 
@@ -59,12 +60,12 @@ const char *vt_timm_lacks(const vt_model *m)
            : c->pre_logits  ? "a pre-logits layer"
            : c->pre_norm && c->classes && !c->final_norm && !c->fc_norm
                ? "a head on patches without a norm"
-           : strcmp(c->family, "resnet") == 0 && vt_json_get(args, "layers")
+           : c->family->conv_head && vt_json_get(args, "layers")
                ? "this number of layers in its stages"
            : c->dist_token && !c->dist_head
                ? "a distillation token that no head reads"
            : c->pooler ? "a pooler"
-           : strcmp(c->family, "beit") == 0 && c->act != VT_ACT_GELU
+           : c->family->as_beit && c->act != VT_ACT_GELU
                ? "another activation than GELU in BEiT"
            : c->act == VT_ACT_RELU2 || c->act == VT_ACT_GELU_10 ||
                    c->act == VT_ACT_LAPLACE
@@ -85,11 +86,11 @@ static const char *timm_hybrid(const vt_config *c)
 
 const char *vt_timm_architecture(const vt_config *c, bool no_embed_class)
 {
-    if (strcmp(c->family, "hybrid") == 0)
+    if (c->stem_width[0])
         return timm_hybrid(c);
     if (c->dist_token)
         return "deit_base_distilled_patch16_224";
-    if (strcmp(c->family, "beit") == 0)
+    if (c->family->as_beit)
         return "beit_base_patch16_224";
     if (c->pre_norm)
         return c->act == VT_ACT_GELU_QUICK
@@ -150,7 +151,7 @@ static void put_args(FILE *f, const vt_config *c, const char *architecture,
 
     fputs("\n", f);
     vt_put_sides(f, "img_size", height, width);
-    if (strcmp(c->family, "hybrid") != 0)
+    if (!c->stem_width[0])
         vt_put_sides(f, "patch_size", c->patch_h, c->patch_w);
     fprintf(f, "  \"embed_dim\": %d,\n  \"depth\": %d,\n", c->width, c->depth);
     vt_print(f, "  \"mlp_ratio\": %.17g,\n", vt_ratio_of(rows, c->width));
@@ -178,9 +179,9 @@ static void put_args(FILE *f, const vt_config *c, const char *architecture,
                 "  \"use_rel_pos_bias\": %s,\n"
                 "  \"use_shared_rel_pos_bias\": true,\n",
                 c->rel_pos_both ? "true" : "false");
-    if (strcmp(c->family, "beit") == 0 && !c->rel_pos)
+    if (c->family->as_beit && !c->rel_pos)
         fputs("  \"use_rel_pos_bias\": false,\n", f);
-    if (strcmp(c->family, "beit") == 0 && c->pos_embed)
+    if (c->family->as_beit && c->pos_embed)
         fputs("  \"use_abs_pos_emb\": true,\n", f);
     /* SwiGLU has one of its own; a layer's constructor would take this one */
     if (c->act != VT_ACT_GELU && !c->swiglu &&

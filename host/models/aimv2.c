@@ -13,16 +13,11 @@
  */
 #include "base/memory.h"
 #include "models/config.h"
+#include "models/family.h"
 #include "models/vit.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-bool vt_aimv2_match(const vt_json *config, const vt_weights *w)
-{
-    (void)w;
-    return vt_one_of("aimv2|aimv2_vision_model", vt_config_hf(config));
-}
 
 static vitcl_status read_eps(vt_config *c, const vt_json *v, const char *path)
 {
@@ -36,10 +31,10 @@ static vitcl_status read_eps(vt_config *c, const vt_json *v, const char *path)
     return st;
 }
 
-vitcl_status vt_aimv2_configure(vt_config *c, const vt_json *config,
-                                const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
-    const vt_json *v = vt_config_vision(config);
+    const vt_json *v = vt_config_vision(c->family, config);
     vitcl_status st = VITCL_OK;
     bool head = true, native = false, bias = false;
 
@@ -47,8 +42,7 @@ vitcl_status vt_aimv2_configure(vt_config *c, const vt_json *config,
     vt_json_bool(&head, vt_json_get(v, "use_head"));
     vt_json_bool(&bias, vt_json_get(v, "mlp_bias"));
     c->pos_optional = native;
-    c->depth = 24, c->heads = 8; /* the defaults of this class */
-    VT_TRY(vt_configure_hf(c, config, w, path, 1e-5f, VT_ACT_SILU));
+    VT_TRY(vt_configure_hf(c, config, w, path));
     VT_TRY(read_eps(c, v, path));
     if (c->act != VT_ACT_SILU || !c->swiglu)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
@@ -120,8 +114,8 @@ static vt_val pool(vt_plan *p, const vt_config *c, vt_val x)
     return vt_pool(p, x, VT_POOL_TOKEN, 0);
 }
 
-void vt_aimv2_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                    const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     const vt_block_extra e = vt_vit_grid(p, m, pixels);
@@ -153,3 +147,23 @@ void vt_aimv2_build(vt_plan *p, const vt_model *m, vt_val pixels,
                              VT_NONE, VT_NONE);
     vt_name(p, out->features, "image_embeds");
 }
+
+static const vt_hf_class classes[] = {
+    {.types = "aimv2",
+     .towers = true,
+     .other = "AIMv2's",
+     .eps = 1e-5f,
+     .act = VT_ACT_SILU,
+     .depth = 24,
+     .heads = 8,
+     .no_class_token = true},
+    {.types = NULL},
+};
+
+const vt_family vt_family_aimv2 = {
+    .name = "aimv2",
+    .looks = "AIMv2 vision tower",
+    .hf = classes,
+    .configure = configure,
+    .build = build,
+};

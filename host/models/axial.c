@@ -15,11 +15,12 @@
  * own word.
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/vit.h"
 
 #include <string.h>
 
-bool vt_axial_match(const vt_json *config, const vt_weights *w)
+static bool match(const vt_json *config, const vt_weights *w)
 {
     (void)w;
     return strncmp(vt_config_timm(config), "vit_", 4) == 0 &&
@@ -28,8 +29,8 @@ bool vt_axial_match(const vt_json *config, const vt_weights *w)
                "axial") == 0;
 }
 
-vitcl_status vt_axial_configure(vt_config *c, const vt_json *config,
-                                const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st;
 
@@ -46,8 +47,8 @@ done:
     return st;
 }
 
-void vt_axial_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                    const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     vt_block_extra e = vt_vit_grid(p, m, pixels);
@@ -61,3 +62,12 @@ void vt_axial_build(vt_plan *p, const vt_model *m, vt_val pixels,
     }
     vt_vit_head(p, m, x, o, out);
 }
+
+const vt_family vt_family_axial = {
+    .name = "axial",
+    .looks = "axial ViT",
+    .match = match,
+    .configure = configure,
+    .build = build,
+    .own_positions = true,
+};

@@ -18,6 +18,7 @@
  *   - timm resizes tables geometrically, HF bilinearly
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/vit.h"
 
 #include <string.h>
@@ -39,18 +40,8 @@ static void hf_tables(vt_config *c, const vt_json *config)
     c->pos_embed = rows;
 }
 
-bool vt_beit_match(const vt_json *config, const vt_weights *w)
-{
-    const char *name = vt_config_timm(config);
-
-    (void)w;
-    return strncmp(name, "beit_", 5) == 0 || strncmp(name, "beitv2_", 7) == 0 ||
-           strcmp(vt_config_hf(config), "beit") == 0 ||
-           strcmp(vt_config_hf(config), "data2vec-vision") == 0;
-}
-
-vitcl_status vt_beit_configure(vt_config *c, const vt_json *config,
-                               const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st;
     const vt_json *args = vt_json_get(config, "model_args");
@@ -63,7 +54,7 @@ vitcl_status vt_beit_configure(vt_config *c, const vt_json *config,
     /* BeitModel(add_pooling_layer=False) has no norm either */
     c->norm_optional =
         vt_config_hf(config)[0] && mean && !vt_weight_has(w, "head.weight");
-    st = vt_configure(c, config, w, path, 1e-12f, VT_ACT_GELU);
+    st = vt_configure(c, config, w, path);
     if (st != VITCL_OK)
         return st;
     c->class_token = true;
@@ -85,11 +76,36 @@ vitcl_status vt_beit_configure(vt_config *c, const vt_json *config,
     return VITCL_OK;
 }
 
-void vt_beit_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                   const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     vt_table_build(p, m, pixels, o, out, "rel_pos_bias", "attn");
     if (vt_plan_status(p) == VITCL_OK &&
         vt_vit_returns_tokens(vt_model_config(m)))
         vt_vit_return(p, out->features, "pooler_output");
 }
+
+static const vt_mark marks[] = {
+    {"", VT_SAYS_POOL, 0, "avg"},
+    {NULL, 0, 0, NULL},
+};
+
+static const vt_hf_class classes[] = {
+    {.types = "beit|data2vec-vision", .eps = 1e-12f, .act = VT_ACT_GELU},
+    {.types = NULL},
+};
+
+const vt_family vt_family_beit = {
+    .name = "beit",
+    .looks = "BEiT",
+    .hf = classes,
+    .timm = "beit_*|beitv2_*",
+    .marks = marks,
+    .configure = configure,
+    .build = build,
+    .pools = "avg|token",
+    .fixed_norm = true,
+    .own_positions = true,
+    .no_key_bias = true,
+    .as_beit = true,
+};

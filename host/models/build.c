@@ -3,6 +3,7 @@
  */
 #include "models/config.h"
 #include "models/derived.h"
+#include "models/family.h"
 #include "models/model_private.h"
 
 int vt_model_tokens(const vt_model *m, int height, int width)
@@ -93,7 +94,7 @@ void vt_model_build(vt_plan *p, const vt_model *m, vt_val pixels,
                                 h, w, c->patch_h, c->patch_w));
         return;
     }
-    m->arch->build(p, m, pixels, options ? options : &inference, out);
+    m->config.family->build(p, m, pixels, options ? options : &inference, out);
     if (c->projection && c->source == VT_SOURCE_TIMM) {
         out->features = vt_dense(p, out->features, "head", c->projection,
                                  c->head_bias, VT_ACT_NONE, VT_NONE, VT_NONE);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "models/config.h"
 #include "models/derived.h"
+#include "models/family.h"
 #include "models/model_private.h"
 
 #include <stdio.h>
@@ -126,7 +127,7 @@ static void check_tensor(audit *a, const char *name, const vt_value *v,
     describe(has, sizeof has, t->rank, t->shape);
     describe(wants, sizeof wants, (uint32_t)v->rank, dim);
     snprintf(a->wrong, sizeof a->wrong, "%s is [%s], but this %s needs [%s]",
-             name, has, a->m->arch->looks, wants);
+             name, has, vt_model_looks(a->m), wants);
 }
 
 /* Is this the bias of a folded BatchNorm? Its running statistics are no
@@ -202,9 +203,7 @@ static bool harmless(const vt_model *m, const char *name)
     static const char *const idle[] = {"attn_pool.", "norm.", NULL};
     const bool classifier = m->config.source == VT_SOURCE_HF &&
                             m->config.classes > 0 &&
-                            (strcmp(m->config.family, "siglip") == 0 ||
-                             strcmp(m->config.family, "naflex") == 0 ||
-                             strcmp(m->config.family, "clip") == 0);
+                            m->config.family->idle_head;
 
     if (m->config.context && strncmp(name, "logit_", 6) == 0)
         return true;
@@ -228,11 +227,11 @@ static vitcl_status check_rest(const audit *a)
                        "%s: %s and %d more tensor%s are missing (the file "
                        "looks like a %s)",
                        m->path, a->first, a->missing - 1,
-                       a->missing == 2 ? "" : "s", m->arch->looks);
+                       a->missing == 2 ? "" : "s", vt_model_looks(m));
     if (a->missing)
         return vt_fail(VITCL_ECORRUPT,
                        "%s: %s is missing (the file looks like a %s)", m->path,
-                       a->first, m->arch->looks);
+                       a->first, vt_model_looks(m));
     if (a->wrong[0])
         return vt_fail(VITCL_ECORRUPT, "%s: %s%s", m->path, a->wrong,
                        m->json ? "; does config.json belong to these weights?"
@@ -248,22 +247,20 @@ static vitcl_status check_rest(const audit *a)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: %s and %d more tensor%s have no place in this %s",
                        m->path, first, surplus - 1, surplus == 2 ? "" : "s",
-                       m->arch->looks);
+                       vt_model_looks(m));
     if (surplus)
         return vt_fail(VITCL_EUNSUPPORTED, "%s: %s has no place in this %s",
-                       m->path, first, m->arch->looks);
+                       m->path, first, vt_model_looks(m));
     return VITCL_OK;
 }
 
 /* A joined q, k, v bias has zeros where the file has no k bias. That is correct
- * for BEiT, EVA and DINOv3 (and not a parameter); in other families it is
- * missing. */
+ * for some families (and not a parameter); in others it is missing. */
 static vitcl_status check_k_bias(audit *a)
 {
     static const char *const real[] = {"k_bias",   "key.bias", "k_proj.bias",
                                        "key/bias", "qkv.bias", "in_proj_bias",
                                        NULL};
-    static const char *const without[] = {"beit", "eva02", "rotary", NULL};
     const vt_config *c = &a->m->config;
     const vt_tensors *raw;
     int blocks = 0;
@@ -279,12 +276,12 @@ static vitcl_status check_k_bias(audit *a)
     }
     if (blocks >= c->depth)
         return VITCL_OK;
-    if (blocks || (!vt_name_has(c->family, without)))
+    if (blocks || !c->family->no_key_bias)
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the bias of the keys is missing in %d of %d blocks "
                        "(the file looks like a %s)",
                        a->m->path, c->depth - blocks, c->depth,
-                       a->m->arch->looks);
+                       vt_model_looks(a->m));
     a->parameters -= (uint64_t)c->depth * (uint64_t)c->width;
     return VITCL_OK;
 }

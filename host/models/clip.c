@@ -15,28 +15,15 @@
  *   - the projection has no bias; image_embeds are not normalised
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/vit.h"
 
 #include <string.h>
 
-bool vt_clip_match(const vt_json *config, const vt_weights *w)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
-    const char *name = vt_config_timm(config), *type = vt_config_hf(config);
-
-    (void)w;
-    return (strncmp(name, "vit_", 4) == 0 && strstr(name, "_clip_")) ||
-           vt_one_of("clip|clip_vision_model|"
-                     "metaclip_2|metaclip_2_vision_model|"
-                     "chinese_clip|chinese_clip_vision_model|"
-                     "altclip|altclip_vision_model",
-                     type);
-}
-
-vitcl_status vt_clip_configure(vt_config *c, const vt_json *config,
-                               const vt_weights *w, const char *path)
-{
-    vitcl_status st =
-        vt_configure(c, config, w, path, 1e-5f, VT_ACT_GELU_QUICK);
+    vitcl_status st = vt_configure(c, config, w, path);
     const char *bad = NULL;
 
     if (st != VITCL_OK)
@@ -47,7 +34,7 @@ vitcl_status vt_clip_configure(vt_config *c, const vt_json *config,
     c->patch_bias = vt_weight_has(w, "patch_embed.proj.bias");
     if (c->source == VT_SOURCE_HF) {
         if (strstr(c->name, "WithProjection") && !c->classes)
-            vt_config_number(&c->classes, vt_config_vision(config),
+            vt_config_number(&c->classes, vt_config_vision(c->family, config),
                              "projection_dim", VT_MOST_WIDTH, &bad);
         if (strstr(c->name, "ForImageClassification")) {
             c->pool = VT_POOL_MEAN;
@@ -61,8 +48,8 @@ vitcl_status vt_clip_configure(vt_config *c, const vt_json *config,
     return st;
 }
 
-void vt_clip_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                   const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     const vt_block_extra grid = vt_vit_grid(p, m, pixels);
@@ -93,3 +80,32 @@ void vt_clip_build(vt_plan *p, const vt_model *m, vt_val pixels,
     vt_name(p, x, "image_embeds");
     out->features = x;
 }
+
+#define TEXT                                                                   \
+    .width = 512, .mlp = 2048, .heads = 8, .context = 77, .vocabulary = 49408, \
+    .act = VT_ACT_GELU_QUICK, .eps = 1e-5f, .end_kind = VT_END_TOKEN,          \
+    .logit_scale = 100
+static const vt_text_class text = {.two_is_highest = true, TEXT},
+                           metaclip_text = {TEXT};
+
+#define BOTH(type)                                                             \
+    .types = (type), .towers = true, .dict = true, .eps = 1e-5f,               \
+    .act = VT_ACT_GELU_QUICK
+static const vt_hf_class classes[] = {
+    {BOTH("clip"), .text = &text},
+    {BOTH("metaclip_2"), .text = &metaclip_text},
+    {BOTH("chinese_clip"), .other = "Chinese CLIP's, a BERT"},
+    {BOTH("altclip"), .other = "AltCLIP's, an XLM-RoBERTa"},
+    {.types = NULL},
+};
+
+const vt_family vt_family_clip = {
+    .name = "clip",
+    .looks = "CLIP vision tower",
+    .looks_text = "CLIP text tower",
+    .hf = classes,
+    .timm = "vit_*_clip_*|vit_clip_*",
+    .configure = configure,
+    .build = build,
+    .idle_head = true,
+};

@@ -15,9 +15,9 @@ const char *vt_config_timm(const vt_json *config);
 /* HF's model_type, or "" (also if timm wrote the config). */
 const char *vt_config_hf(const vt_json *config);
 /* The vision tower's config in HF's models of two towers (NULL: all of it is
- * default), else config. CLIP has two; the older spelling, vision_config_dict,
- * counts. */
-const vt_json *vt_config_vision(const vt_json *config);
+ * default), else config. f NULL: of no family. The older spelling of CLIP's,
+ * vision_config_dict, counts. */
+const vt_json *vt_config_vision(const vt_family *f, const vt_json *config);
 
 /* ---- tensors, by canonical name ---- */
 bool vt_weight_has(const vt_weights *w, const char *format, ...)
@@ -50,7 +50,8 @@ vitcl_status vt_bad_number(const char *path, const char *key);
  * model's fields may have other types. */
 vitcl_status vt_config_names(const vt_json *config, const char *path);
 /* Checks the types of all fields that are read. */
-vitcl_status vt_config_types(const vt_json *config, const char *path);
+vitcl_status vt_config_types(const vt_family *f, const vt_json *config,
+                             const char *path);
 
 /* Refuses keys of the config that the library's class reads and vitcl does not
  * understand (config_keys.c). c is complete. */
@@ -78,16 +79,13 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
 /* ---- configs by source ---- */
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path);
-/* eps and act: the defaults of the family's library. */
 vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
-                             const vt_weights *w, const char *path, float eps,
-                             vt_act act);
+                             const vt_weights *w, const char *path);
 vitcl_status vt_configure_npz(vt_config *c, const vt_weights *w,
                               const char *path);
 /* Calls one of the three, by the source. */
 vitcl_status vt_configure(vt_config *c, const vt_json *config,
-                          const vt_weights *w, const char *path, float eps,
-                          vt_act act);
+                          const vt_weights *w, const char *path);
 /* The paper's positions from model_args: "pos_embed" (timm's "learn" and
  * "none", and "2d", "relative"), "pos_injection" ("stem", "layer", "shared").
  * false: unknown values, or values that exclude each other. */

@@ -10,6 +10,7 @@
  */
 #include "models/config.h"
 #include "models/config_rows.h"
+#include "models/family.h"
 
 #include "base/json_types.h"
 #include "base/log.h"
@@ -115,8 +116,8 @@ static vitcl_status differs(const char *path, const char *name)
 static vitcl_status agree(const vt_config *c, const key *rows, const vt_json *v,
                           const char *path)
 {
-    const bool beit = strcmp(c->family, "beit") == 0;
-    const bool dino = strcmp(c->family, "dinov2") == 0;
+    const bool beit = strcmp(c->family->name, "beit") == 0;
+    const bool dino = strcmp(c->family->name, "dinov2") == 0;
     const vt_json *wide = vt_json_get(v, "head_dim");
     double scale = 0.1;
     uint64_t n = 0;
@@ -147,7 +148,7 @@ vitcl_status vt_config_keys(const vt_config *c, const vt_json *config,
                             const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const vt_json *vision = vt_config_vision(config);
+    const vt_json *vision = vt_config_vision(c->family, config);
     const key *rows = vt_config_rows(c, c->source == VT_SOURCE_HF);
 
     if (c->source == VT_SOURCE_TIMM && config) {

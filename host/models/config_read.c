@@ -2,6 +2,7 @@
  * config_read.c - strings and numbers of a config, names and shapes of tensors.
  */
 #include "models/config.h"
+#include "models/family.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -135,14 +136,14 @@ const char *vt_config_hf(const vt_json *config)
                                      : vt_config_text(config, "model_type");
 }
 
-const vt_json *vt_config_vision(const vt_json *config)
+const vt_json *vt_config_vision(const vt_family *f, const vt_json *config)
 {
     const char *type = vt_config_hf(config);
-    const bool clip = vt_one_of("clip|metaclip_2|chinese_clip|altclip", type);
-    const bool both = clip || vt_one_of("siglip|siglip2|aimv2|tipsv2", type);
+    const vt_hf_class *k = f ? vt_hf_class_of(f, type) : NULL;
+    const bool both = k && k->towers && !strstr(type, "_model");
     const vt_json *v = vt_json_get(config, "vision_config_dict");
 
-    if (vt_json_is_object(v) && clip)
+    if (vt_json_is_object(v) && both && k->dict)
         return v;
     v = vt_json_get(config, "vision_config");
     if (vt_json_is_object(v) && (both || strstr(type, "_vision_model")))

@@ -8,6 +8,7 @@
 #include "models/config_rows.h"
 
 #include "base/memory.h"
+#include "models/family.h"
 
 #include <string.h>
 
@@ -443,7 +444,7 @@ const key *vt_config_rows(const vt_config *c, bool hf)
     };
 
     for (size_t i = 0; i < VT_COUNT(of); i++)
-        if (strcmp(of[i].family, c->family) == 0)
+        if (strcmp(of[i].family, c->family->name) == 0)
             return hf ? of[i].hf : of[i].timm;
     return NULL;
 }

@@ -9,59 +9,15 @@
 #include "models/config.h"
 
 #include "base/memory.h"
+#include "models/family.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Heads are 64 wide with these exceptions (timm/models/vision_transformer.py,
- * vision_transformer_hybrid.py, deit.py, eva.py, beit.py). 0: not known,
- * because the width is not the one that the name has. */
-static int timm_heads(const char *name, int width, bool other_width)
+/* Does the name say this? */
+static bool says(const vt_config *c, vt_says what)
 {
-    static const char *const sixteen[] = {"huge",
-                                          "gigantic",
-                                          "giantopt",
-                                          "so400m",
-                                          "enormous",
-                                          "beit3_giant",
-                                          "vit_base_patch16_gap_224",
-                                          "eva_giant",
-                                          NULL};
-    static const char *const giants[] = {"dinov2",  "tipsv2",   "radio",
-                                         "lingbot", "sapiens2", NULL};
-    static const char *const wide[] = {"vit_7b_", "aimv2_", NULL};
-    static const char *const eight[] = {"vit_small_resnet", NULL};
-
-    if (vt_name_has(name, eight))
-        return 8;
-    if (strstr(name, "vit_5b_"))
-        return 32;
-    if (vt_name_has(name, wide))
-        return other_width ? 0 : width / 128;
-    if ((vt_name_has(name, sixteen) && !strstr(name, "huge_plus_")) ||
-        (strstr(name, "giant") && !vt_name_has(name, giants)))
-        return 16;
-    if (other_width)
-        return 0;
-    return strncmp(name, "test_vit", 8) == 0 ? width / 32 : width / 64;
-}
-
-/* GELU is exact except for OpenAI's CLIP and the SigLIP-2 towers whose
- * architecture is not in SigLIP 1. */
-static vt_act timm_act(const char *name)
-{
-    static const char *const tanh_ones[] = {"patch32_siglip",
-                                            "giantopt_patch16_siglip",
-                                            "so400m_patch16_siglip",
-                                            "large_patch16_siglip_512",
-                                            "large_patch16_siglip_gap_512",
-                                            NULL};
-
-    if (strstr(name, "quickgelu"))
-        return VT_ACT_GELU_QUICK;
-    if (strncmp(name, "naflexvit_", 10) == 0 && strstr(name, "_siglip"))
-        return VT_ACT_GELU_TANH;
-    return vt_name_has(name, tanh_ones) ? VT_ACT_GELU_TANH : VT_ACT_GELU;
+    return vt_family_says(c, what) != NULL;
 }
 
 static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
@@ -69,9 +25,6 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
 {
     static const char *const keys[] = {"block_fn", "mlp_layer",
                                        "embed_norm_layer"};
-    /* their attention has positions of its own */
-    static const char *const own[] = {"eva02",  "rotary", "beit",
-                                      "relpos", "axial",  NULL};
     const char *attn = vt_config_text(args, "attn_layer");
     uint64_t channels = 0;
     static const struct {
@@ -104,8 +57,7 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: attn_layer \"%.40s\" is not supported here", path,
                        attn);
-    if (c->diff &&
-        (c->pos_kind == VT_POS_RELATIVE || vt_name_has(c->family, own)))
+    if (c->diff && (c->pos_kind == VT_POS_RELATIVE || c->family->own_positions))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: differential attention is supported only where the "
                        "patches' positions are added to them",
@@ -134,46 +86,18 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
     return VITCL_OK;
 }
 
-/* timm's default for an architecture. The config's own global_pool is not read
- * by timm. */
-static const char *default_pool(const vt_config *c)
-{
-    static const char *const mean[] = {
-        "_gap_",       "_rpn_",          "aimv2",     "beit3",
-        "eva_large",   "test_vit2",      "test_vit4", "_dinov3",
-        "vit_pe_lang", "vit_pe_spatial", NULL};
-    static const char *const map[] = {"siglip", "_map_", "test_vit3",
-                                      "vit_pe_core", NULL};
-    const bool eva = strcmp(c->family, "eva02") == 0;
-    const bool naflex = strcmp(c->family, "naflex") == 0;
-
-    if (naflex)
-        return strstr(c->name, "_gap")      ? "avg"
-               : strstr(c->name, "_radio_") ? "token"
-                                            : "map";
-    if (strcmp(c->family, "relpos") == 0)
-        return strstr(c->name, "_cls_") ? "token" : "avg";
-    if (eva && strstr(c->name, "_clip_"))
-        return "token";
-    if (eva || strcmp(c->family, "beit") == 0 || vt_name_has(c->name, mean))
-        return "avg";
-    return vt_name_has(c->name, map) ? "map" : "token";
-}
-
 static vitcl_status timm_pool(vt_config *c, const vt_json *args,
                               const char *path)
 {
-    const char *pool = default_pool(c);
-    const bool first =
-        strcmp(c->family, "beit") == 0 || strcmp(c->family, "relpos") == 0;
-    bool all = false;
+    /* timm does not read the config's own global_pool */
+    const char *pool = vt_family_says(c, VT_SAYS_POOL)->text;
 
     if (vt_json_string(&pool, vt_json_get(args, "global_pool")) && !pool[0])
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: global_pool \"\", which gives logits for each "
                        "token, is not supported",
                        path);
-    if (first && strcmp(pool, "avg") != 0 && strcmp(pool, "token") != 0)
+    if (c->family->pools && !vt_one_of(c->family->pools, pool))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: global_pool \"%s\" is not supported here", path,
                        pool);
@@ -181,8 +105,8 @@ static vitcl_status timm_pool(vt_config *c, const vt_json *args,
     c->class_token |= strcmp(pool, "token") == 0;
     c->attn_pool = strcmp(pool, "map") == 0;
     c->pool_first = c->class_token + c->dist_token + c->registers;
-    vt_json_bool(&all, vt_json_get(args, "pool_include_prefix"));
-    c->pool_all = all || strcmp(c->name, "test_vit3") == 0;
+    c->pool_all = says(c, VT_SAYS_POOL_ALL);
+    vt_json_bool(&c->pool_all, vt_json_get(args, "pool_include_prefix"));
     if (c->pool_all && !c->attn_pool)
         c->pool_first = 0;
     if (strcmp(pool, "avg") == 0 || strcmp(pool, "avgmax") == 0) {
@@ -255,8 +179,6 @@ static vitcl_status timm_positions(vt_config *c, const vt_json *args,
 /* Which parts are optional, by the architecture's name and model_args. */
 static void timm_parts(vt_config *c, const vt_json *args)
 {
-    static const char *const bare[] = {"_radio_", "vit_intern300m",
-                                       "vit_pe_lang", "vit_pe_spatial", NULL};
     const vt_json *pos = vt_json_get(args, "pos_embed");
     const char *how = "learn";
     bool norm = true;
@@ -264,28 +186,14 @@ static void timm_parts(vt_config *c, const vt_json *args)
     vt_json_string(&how, pos);
     c->pos_optional |= strcmp(how, "learn") != 0;
     vt_json_bool(&norm, vt_json_get(args, "final_norm"));
-    c->norm_optional = !norm || vt_name_has(c->name, bare);
-}
-
-/* Of NaFlex models whose names do not say it. */
-static int naflex_registers(const vt_config *c)
-{
-    static const struct {
-        const char *part;
-        int registers;
-    } rows[] = {{"_radio_v3", 7}, {"_radio_v4", 9}, {"_map", 1}, {"_gap", 4}};
-
-    for (size_t i = 0; strcmp(c->family, "naflex") == 0 && i < VT_COUNT(rows);
-         i++)
-        if (strstr(c->name, rows[i].part))
-            return rows[i].registers;
-    return 0;
+    c->norm_optional = !norm || says(c, VT_SAYS_BARE);
 }
 
 static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
 {
     const char *reg = strstr(c->name, "_reg");
-    int n = vt_json_get(args, "reg_tokens") ? 0 : naflex_registers(c);
+    const vt_mark *mark = vt_family_says(c, VT_SAYS_REGISTERS);
+    int n = mark && !vt_json_get(args, "reg_tokens") ? (int)mark->number : 0;
 
     c->dist_token |= strstr(c->name, "distilled") != NULL;
     if (!vt_config_count(&n, args, "reg_tokens", VT_MOST_WIDTH, bad) && reg &&
@@ -299,18 +207,15 @@ static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
 static vitcl_status timm_norm(vt_config *c, const vt_json *args,
                               const char *path)
 {
-    static const char *const rms[] = {"aimv2_", "test_vit4", "_sapiens2", NULL};
-    static const char *const callable[] = {"eva02", "rotary", "beit", "relpos",
-                                           NULL};
     const char *layer = "";
     const bool named = vt_json_string(&layer, vt_json_get(args, "norm_layer"));
 
-    c->rms = named ? strcmp(layer, "rmsnorm") == 0 : vt_name_has(c->name, rms);
+    c->rms = named ? strcmp(layer, "rmsnorm") == 0 : says(c, VT_SAYS_RMS);
     /* then it is named if it is missing */
-    c->embed_norm |= strncmp(c->name, "aimv2_", 6) == 0;
+    c->embed_norm |= says(c, VT_SAYS_PATCH_NORM);
     c->qk_rms = c->rms && c->qk_norm;
-    if (!named || ((c->rms || strcmp(layer, "layernorm") == 0) &&
-                   !vt_name_has(c->family, callable)))
+    if (!named ||
+        ((c->rms || strcmp(layer, "layernorm") == 0) && !c->family->fixed_norm))
         return VITCL_OK;
     return vt_fail(VITCL_EUNSUPPORTED,
                    "%s: norm_layer \"%.40s\" is not supported", path, layer);
@@ -344,7 +249,6 @@ static vitcl_status timm_patch(const vt_config *c, const vt_json *config,
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path)
 {
-    static const char *const larger[] = {"clip", "beit3", "aimv2", NULL};
     vitcl_status st = VITCL_OK;
     const vt_json *args = vt_json_get(config, "model_args");
     const char *name = vt_config_timm(config), *bad = NULL, *none = NULL;
@@ -374,7 +278,9 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad)) {
         const bool other = has(args, "embed_dim");
 
-        c->heads = timm_heads(name, c->width, other);
+        const int n = (int)vt_family_says(c, VT_SAYS_HEADS)->number;
+
+        c->heads = n > 0 ? n : other ? 0 : c->width / -n;
         if (other && !c->heads)
             VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                            "%s: model_args has embed_dim without num_heads; "
@@ -386,16 +292,17 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
         goto done;
     }
     VT_TRY(timm_refuse(c, args, w, path));
-    c->eps =
-        vt_name_has(name, larger) && !has(args, "norm_layer") ? 1e-5f : 1e-6f;
-    c->act = timm_act(name);
+    c->eps = has(args, "norm_layer")
+                 ? 1e-6f
+                 : (float)vt_family_says(c, VT_SAYS_EPS)->number;
+    c->act = (vt_act)vt_family_says(c, VT_SAYS_ACT)->number;
     if (vt_config_text(args, "act_layer")[0] &&
         !vt_act_parse(&c->act, vt_config_text(args, "act_layer")))
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                        "%s: act_layer \"%s\" is not supported", path,
                        vt_config_text(args, "act_layer")));
     c->pos_rule = VT_POS_TIMM;
-    c->post_norm = strstr(name, "_rpn_") != NULL;
+    c->post_norm = says(c, VT_SAYS_POST_NORM);
     if (c->swiglu && vt_config_text(args, "act_layer")[0] &&
         c->act != VT_ACT_SILU)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,

@@ -139,13 +139,14 @@ done:
     return st;
 }
 
-vitcl_status vt_config_types(const vt_json *config, const char *path)
+vitcl_status vt_config_types(const vt_family *f, const vt_json *config,
+                             const char *path)
 {
     vitcl_status st = VITCL_OK;
 
     VT_TRY(check(config, model_fields, VT_COUNT(model_fields), path));
-    VT_TRY(check(vt_config_vision(config), model_fields, VT_COUNT(model_fields),
-                 path));
+    VT_TRY(check(vt_config_vision(f, config), model_fields,
+                 VT_COUNT(model_fields), path));
     VT_TRY(check(vt_json_get(config, "model_args"), timm_args,
                  VT_COUNT(timm_args), path));
     VT_TRY(check(vt_json_get(config, "pretrained_cfg"), timm_cfg,

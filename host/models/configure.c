@@ -9,6 +9,7 @@
 #include "models/config.h"
 
 #include "base/memory.h"
+#include "models/family.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,30 +43,29 @@ static int hf_registers(const vt_json *config, const vt_json *v,
 }
 
 vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
-                             const vt_weights *w, const char *path, float eps,
-                             vt_act act)
+                             const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const vt_json *v = vt_config_vision(config);
+    const vt_json *v = vt_config_vision(c->family, config);
     const char *bad = NULL, *word = vt_config_text(v, "hidden_act");
     const char *arch = vt_config_hf(config);
+    const vt_hf_class *k = vt_hf_class_of(c->family, arch);
     const vt_json *written = vt_json_get(v, "layer_norm_eps");
-    double number_eps = eps;
+    double number_eps = (double)k->eps;
     int registers;
 
     c->source = VT_SOURCE_HF;
-    if (!c->depth) /* a family sets its own class's defaults before */
-        c->depth = 12;
-    if (!c->heads)
-        c->heads = 12;
-    if (!c->height)
-        c->height = c->width_px = 224;
+    c->depth = k->depth ? k->depth : 12;
+    c->heads = k->heads ? k->heads : 12;
+    c->height = k->height ? k->height : 224;
+    c->width_px = k->width ? k->width : 224;
+    c->act = k->act;
     vt_json_string(&arch, vt_json_at(vt_json_get(config, "architectures"), 0));
     snprintf(c->name, sizeof c->name, "%s", arch);
     vt_config_number(&c->width, v, "hidden_size", VT_MOST_WIDTH, &bad);
     vt_config_number(&c->depth, v, "num_hidden_layers", VT_MOST_DEPTH, &bad);
     vt_config_number(&c->heads, v, "num_attention_heads", VT_MOST_WIDTH, &bad);
-    if (strcmp(c->family, "dinov2") != 0)
+    if (!k->no_mlp_size)
         vt_config_number(&c->mlp, v, "intermediate_size", VT_MOST_MLP, &bad);
     vt_config_pair(&c->height, &c->width_px, v, "image_size", &bad);
     vt_config_pair(&c->patch_h, &c->patch_w, v, "patch_size", &bad);
@@ -80,17 +80,13 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     }
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
-    c->class_token = !vt_one_of("siglip|siglip_vision_model|siglip2|"
-                                "siglip2_vision_model|ijepa|aimv2|"
-                                "aimv2_vision_model",
-                                vt_config_hf(config));
+    c->class_token = !k->no_class_token;
     c->dist_token = strcmp(vt_config_hf(config), "deit") == 0;
     c->registers = registers;
     if (!c->classes && strstr(c->name, "ForImageClassification"))
         c->classes = VT_MAX((int)vt_json_count(vt_json_get(config, "id2label")),
                             1); /* then the head is named as missing */
     c->eps = (float)number_eps;
-    c->act = act;
     if (word[0] && !vt_act_parse(&c->act, word))
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                        "%s: hidden_act \"%s\" is not supported", path, word));
@@ -164,12 +160,11 @@ done:
 }
 
 vitcl_status vt_configure(vt_config *c, const vt_json *config,
-                          const vt_weights *w, const char *path, float eps,
-                          vt_act act)
+                          const vt_weights *w, const char *path)
 {
     if (!config)
         return vt_configure_npz(c, w, path);
     if (vt_config_timm(config)[0])
         return vt_configure_timm(c, config, w, path);
-    return vt_configure_hf(c, config, w, path, eps, act);
+    return vt_configure_hf(c, config, w, path);
 }

@@ -12,30 +12,23 @@
  *   - DeiT-3 has layer scale and no position for the class token
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/vit.h"
 
 #include <string.h>
 
-bool vt_deit_match(const vt_json *config, const vt_weights *w)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
-    (void)w;
-    return strncmp(vt_config_timm(config), "deit", 4) == 0 ||
-           strcmp(vt_config_hf(config), "deit") == 0;
-}
-
-vitcl_status vt_deit_configure(vt_config *c, const vt_json *config,
-                               const vt_weights *w, const char *path)
-{
-    const vitcl_status st =
-        vt_configure(c, config, w, path, 1e-12f, VT_ACT_GELU);
+    const vitcl_status st = vt_configure(c, config, w, path);
 
     c->dist_head = c->dist_token && (c->source != VT_SOURCE_HF ||
                                      strstr(c->name, "WithTeacher") != NULL);
     return st;
 }
 
-void vt_deit_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                   const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     const vt_block_extra grid = vt_vit_grid(p, m, pixels);
@@ -66,3 +59,18 @@ void vt_deit_build(vt_plan *p, const vt_model *m, vt_val pixels,
     out->logits = vt_scale(p, vt_add(p, x, y), 0.5f);
     vt_name(p, out->logits, "logits");
 }
+
+static const vt_hf_class classes[] = {
+    {.types = "deit", .eps = 1e-12f, .act = VT_ACT_GELU},
+    {.types = NULL},
+};
+
+const vt_family vt_family_deit = {
+    .name = "deit",
+    .looks = "DeiT",
+    .hf = classes,
+    .timm = "deit*",
+    .configure = configure,
+    .build = build,
+    .finetunes = true,
+};

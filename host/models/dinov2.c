@@ -17,28 +17,19 @@
  *   - giant: SwiGLU, silu(first half) * second half
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/vit.h"
 
 #include <string.h>
 
 /* The original .pth files have no config. Nothing else has timm's names, layer
  * scale and this patch and position size. Every model has heads of 64. */
-static bool is_original(const vt_json *config, const vt_weights *w)
+static bool match(const vt_json *config, const vt_weights *w)
 {
     return !config && strcmp(vt_weights_dialect(w), "timm") == 0 &&
            vt_weight_has(w, "blocks.0.ls1.gamma") &&
            vt_weight_dim(w, "pos_embed", -2) == 37 * 37 + 1 &&
            vt_weight_dim(w, "patch_embed.proj.weight", -1) == 14;
-}
-
-bool vt_dinov2_match(const vt_json *config, const vt_weights *w)
-{
-    const char *type = vt_config_hf(config);
-
-    return vt_one_of("dinov2|dinov2_with_registers|"
-                     "tipsv2|tipsv2_vision_model",
-                     type) ||
-           strstr(vt_config_timm(config), "_dinov2") || is_original(config, w);
 }
 
 /* Read as a timm model of this architecture. */
@@ -59,14 +50,14 @@ done:
     return st;
 }
 
-vitcl_status vt_dinov2_configure(vt_config *c, const vt_json *config,
-                                 const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
 
     if (!config)
         return original(c, w, path);
-    VT_TRY(vt_configure(c, config, w, path, 1e-6f, VT_ACT_GELU));
+    VT_TRY(vt_configure(c, config, w, path));
     if (c->source == VT_SOURCE_HF) {
         c->layer_scale = true;
         c->pos_rule = strncmp(vt_config_hf(config), "tipsv2", 6) == 0
@@ -83,10 +74,42 @@ done:
     return st;
 }
 
-void vt_dinov2_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                     const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     vt_vit_build(p, m, pixels, o, out);
     if (vt_vit_returns_tokens(vt_model_config(m)))
         vt_vit_return(p, out->features, "pooler_output");
 }
+
+static const vt_mark marks[] = {
+    {"giant", VT_SAYS_HEADS, -64, NULL},
+    {NULL, 0, 0, NULL},
+};
+
+static const vt_hf_class classes[] = {
+    {.types = "dinov2|dinov2_with_registers",
+     .eps = 1e-6f,
+     .act = VT_ACT_GELU,
+     .no_mlp_size = true},
+    {.types = "tipsv2",
+     .towers = true,
+     .other = "TIPSv2's",
+     .eps = 1e-6f,
+     .act = VT_ACT_GELU,
+     .no_mlp_size = true},
+    {.types = NULL},
+};
+
+const vt_family vt_family_dinov2 = {
+    .name = "dinov2",
+    .looks = "DINOv2",
+    .hf = classes,
+    .timm = "*_dinov2*",
+    .marks = marks,
+    .match = match,
+    .configure = configure,
+    .build = build,
+    .processor_size = true,
+    .finetunes = true,
+};

@@ -14,21 +14,13 @@
  *     has its norms after attention and MLP
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/rope.h"
 
 #include <string.h>
 
-bool vt_eva02_match(const vt_json *config, const vt_weights *w)
-{
-    const char *name = vt_config_timm(config);
-
-    (void)w;
-    return strncmp(name, "eva02_", 6) == 0 ||
-           strncmp(name, "eva_giant", 9) == 0;
-}
-
-vitcl_status vt_eva02_configure(vt_config *c, const vt_json *config,
-                                const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
     const vt_json *args = vt_json_get(config, "model_args");
@@ -57,8 +49,20 @@ done:
     return st;
 }
 
-void vt_eva02_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                    const vt_build_options *o, vt_outputs *out)
-{
-    vt_rope_build(p, m, pixels, o, out);
-}
+static const vt_mark marks[] = {
+    {"_clip_", VT_SAYS_POOL, 0, "token"},
+    {"", VT_SAYS_POOL, 0, "avg"},
+    {NULL, 0, 0, NULL},
+};
+
+const vt_family vt_family_eva02 = {
+    .name = "eva02",
+    .looks = "EVA",
+    .timm = "eva02_*|eva_giant*",
+    .marks = marks,
+    .configure = configure,
+    .build = vt_rope_build,
+    .fixed_norm = true,
+    .own_positions = true,
+    .no_key_bias = true,
+};

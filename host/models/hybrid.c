@@ -18,6 +18,7 @@
  *   - see also stdconv.c
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/stdconv.h"
 #include "models/vit.h"
 
@@ -25,7 +26,7 @@
 
 #define STEM "patch_embed.backbone."
 
-bool vt_hybrid_match(const vt_json *config, const vt_weights *w)
+static bool match(const vt_json *config, const vt_weights *w)
 {
     return (!config || vt_config_timm(config)[0]) &&
            (vt_weight_has(w, STEM "norm.weight") ||
@@ -34,8 +35,8 @@ bool vt_hybrid_match(const vt_json *config, const vt_weights *w)
             vt_weight_has(w, STEM "stem.conv.weight"));
 }
 
-vitcl_status vt_hybrid_configure(vt_config *c, const vt_json *config,
-                                 const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
     const bool npz = !config;
@@ -104,11 +105,19 @@ static vt_val stem(vt_plan *p, const vt_config *c, vt_val x)
     return x;
 }
 
-void vt_hybrid_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                     const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
 
     vt_vit_behind(p, m, stem(p, c, pixels), c->patch_h / vt_stdconv_stride(c),
                   pixels, o, out);
 }
+
+const vt_family vt_family_hybrid = {
+    .name = "hybrid",
+    .looks = "ResNet hybrid",
+    .match = match,
+    .configure = configure,
+    .build = build,
+};

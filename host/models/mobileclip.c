@@ -9,6 +9,7 @@
  * patch embedding; the class token has no position.
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/vit.h"
 
 #include <stdio.h>
@@ -16,15 +17,8 @@
 
 #define STEM "patch_embed.backbone."
 
-bool vt_mobileclip_match(const vt_json *config, const vt_weights *w)
-{
-    (void)w;
-    return strncmp(vt_config_timm(config), "vit_", 4) == 0 &&
-           strstr(vt_config_timm(config), "_mci_") != NULL;
-}
-
-vitcl_status vt_mobileclip_configure(vt_config *c, const vt_json *config,
-                                     const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
 
@@ -62,8 +56,8 @@ static vt_val conv(vt_plan *p, const vt_config *c, vt_val x, int i, int size)
     return vt_activation(p, x, VT_ACT_GELU);
 }
 
-void vt_mobileclip_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                         const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     vt_val x = conv(p, c, pixels, 0, 4);
@@ -71,3 +65,11 @@ void vt_mobileclip_build(vt_plan *p, const vt_model *m, vt_val pixels,
     x = conv(p, c, x, 1, 2);
     vt_vit_behind(p, m, x, 2, pixels, o, out);
 }
+
+const vt_family vt_family_mobileclip = {
+    .name = "mobileclip",
+    .looks = "MobileCLIP vision tower",
+    .timm = "vit_*_mci_*",
+    .configure = configure,
+    .build = build,
+};

@@ -1,6 +1,7 @@
 /*
  * model.c - access to a model's members, and freeing it.
  */
+#include "models/family.h"
 #include "models/model_private.h"
 
 #include <stdlib.h>
@@ -29,6 +30,18 @@ const vt_json *vt_model_preprocessor(const vt_model *m)
 const char *vt_model_type(const vt_model *m)
 {
     return m->type;
+}
+
+const char *vt_model_family(const vt_model *m)
+{
+    return m->config.family->name;
+}
+
+const char *vt_model_looks(const vt_model *m)
+{
+    const vt_family *f = m->config.family;
+
+    return m->config.context ? f->looks_text : f->looks;
 }
 
 const char *vt_model_label(const vt_model *m, uint32_t label)

@@ -1,9 +1,8 @@
 /*
  * model.h - from a checkpoint's config and tensors to the steps of a plan.
  *
- * A family is one file and one row of vt_arch_table[] (models.c): functions
- * that recognise it, read its config and build its plan. Model code never uses
- * a device.
+ * A family is one file, with a record of all that others must know of it, and
+ * one row of VT_FAMILIES (family.h). Model code never uses a device.
  *
  * An open model is immutable. A parameter for another size or layout is derived
  * from the name that a plan uses ("pos_embed@8x12", derived.c).
@@ -70,11 +69,13 @@ typedef struct vt_rope_rule {
     float offset, temperature;
 } vt_rope_rule;
 
+typedef struct vt_family vt_family; /* models/family.h */
+
 /* The properties of a model, named as in the paper and timm. 0 or false: the
  * model does not have it. */
 typedef struct vt_config {
-    char family[32]; /* the row of vt_arch_table[] */
-    char name[128];  /* timm's architecture or HF's architectures[0] */
+    const vt_family *family;
+    char name[128]; /* timm's architecture or HF's architectures[0] */
     vt_source source;
     int height, width_px, patch_h, patch_w; /* as trained; a hybrid's patch
                                              * includes its stem's stride */
@@ -266,20 +267,9 @@ vitcl_status vt_tower_known(const vt_model *m, const int32_t *ids);
 /* Which of a text's ids[context] is its vector. */
 int vt_tower_end(const vt_model *m, const int32_t *ids);
 
-/* ---- for family files ---- */
-typedef struct vt_arch {
-    const char *name;
-    const char *looks; /* "the file looks like a <looks>" */
-    /* Is this checkpoint of this family? One of the two may be NULL; without w
-     * the config's model name decides. */
-    bool (*match)(const vt_json *config, const vt_weights *w);
-    vitcl_status (*configure)(vt_config *c, const vt_json *config,
-                              const vt_weights *w, const char *path);
-    void (*build)(vt_plan *p, const vt_model *m, vt_val pixels,
-                  const vt_build_options *o, vt_outputs *out);
-} vt_arch;
-extern const vt_arch vt_arch_table[]; /* ends with a NULL name */
+const char *vt_model_family(const vt_model *m);
 
+/* ---- for family files ---- */
 /* A weight as f32 host memory, `count` elements; free() it. */
 vitcl_status vt_model_weight(float **out, const vt_model *m, const char *name,
                              uint64_t count);

@@ -8,7 +8,6 @@
 
 struct vt_model {
     vt_config config;
-    const vt_arch *arch;
     vt_weights *weights; /* NULL: a preset */
     vt_json *json, *processor_file;
     const vt_json *preprocessor; /* part of it */
@@ -26,7 +25,8 @@ struct vt_model {
     float *positions; /* of a text tower: [context,width] */
 };
 
-const vt_arch *vt_arch_find(const char *name);
+/* "the file looks like a <looks>" */
+const char *vt_model_looks(const vt_model *m);
 /* Checks the file against the plan and counts parameters. */
 vitcl_status vt_model_check(vt_model *m);
 /* As vt_preset_read(); false: no preset. */

@@ -1,10 +1,10 @@
 /*
- * models.c - the families, and opening a checkpoint: find its files, find its
- * family, and check every tensor against the plan (check.c).
+ * models.c - opens a checkpoint: finds its files and its family, and checks
+ * every tensor against the plan (check.c).
  */
 #include "models/derived.h"
+#include "models/family.h"
 #include "models/model_private.h"
-#include "models/vit.h"
 
 #include "base/memory.h"
 #include "models/config.h"
@@ -15,47 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* The first match is used, so special families come before general ones. */
-const vt_arch vt_arch_table[] = {
-    {"resnet", "BiT ResNet", vt_resnet_match, vt_resnet_configure,
-     vt_resnet_build},
-    {"mobileclip", "MobileCLIP vision tower", vt_mobileclip_match,
-     vt_mobileclip_configure, vt_mobileclip_build},
-    {"hybrid", "ResNet hybrid", vt_hybrid_match, vt_hybrid_configure,
-     vt_hybrid_build},
-    {"resnetd", "ResNet-D hybrid", vt_resnetd_match, vt_resnetd_configure,
-     vt_resnetd_build},
-    {"naflex", "NaFlex ViT", vt_naflex_match, vt_naflex_configure,
-     vt_naflex_build},
-    {"relpos", "ViT with relative positions", vt_relpos_match,
-     vt_relpos_configure, vt_relpos_build},
-    {"eva02", "EVA", vt_eva02_match, vt_eva02_configure, vt_eva02_build},
-    {"rotary", "ViT with rotary positions", vt_rotary_match,
-     vt_rotary_configure, vt_rotary_build},
-    {"beit", "BEiT", vt_beit_match, vt_beit_configure, vt_beit_build},
-    {"deit", "DeiT", vt_deit_match, vt_deit_configure, vt_deit_build},
-    {"dinov2", "DINOv2", vt_dinov2_match, vt_dinov2_configure, vt_dinov2_build},
-    {"clip", "CLIP vision tower", vt_clip_match, vt_clip_configure,
-     vt_clip_build},
-    {"siglip", "SigLIP vision tower", vt_siglip_match, vt_siglip_configure,
-     vt_siglip_build},
-    {"aimv2", "AIMv2 vision tower", vt_aimv2_match, vt_aimv2_configure,
-     vt_aimv2_build},
-    {"yolos", "YOLOS", vt_yolos_match, vt_yolos_configure, vt_yolos_build},
-    {"axial", "axial ViT", vt_axial_match, vt_axial_configure, vt_axial_build},
-    {"vit", "ViT", vt_vit_match, vt_vit_configure, vt_vit_build},
-    {NULL, NULL, NULL, NULL, NULL},
-};
-
-const vt_arch *vt_arch_find(const char *name)
-{
-    const vt_arch *a = vt_arch_table;
-
-    while (a->name && strcmp(a->name, name) != 0)
-        a++;
-    return a->name ? a : NULL;
-}
 
 /* ---- opening ---- */
 
@@ -240,9 +199,9 @@ static vitcl_status unknown_family(const char *path, const vt_json *json)
                        "%s: the config has neither timm's architecture nor "
                        "Hugging Face's model_type",
                        path);
-    for (const vt_arch *a = vt_arch_table; a->name; a++)
+    for (const vt_family *const *f = vt_families; *f; f++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
-                 a == vt_arch_table ? "" : ", ", a->looks);
+                 f == vt_families ? "" : ", ", (*f)->looks);
     return vt_fail(VITCL_EUNSUPPORTED,
                    "%s: architecture \"%s\" is not supported; the supported "
                    "families are %s",
@@ -252,13 +211,8 @@ static vitcl_status unknown_family(const char *path, const vt_json *json)
 /* Does the config name a model that no family matches? */
 static bool is_foreign(const vt_json *json)
 {
-    const vt_arch *a = vt_arch_table;
-
-    if (!vt_config_timm(json)[0] && !vt_config_hf(json)[0])
-        return false;
-    while (a->name && !a->match(json, NULL))
-        a++;
-    return !a->name;
+    return (vt_config_timm(json)[0] || vt_config_hf(json)[0]) &&
+           !vt_family_find(json, NULL);
 }
 
 /* The error for a missing config, in a format that needs one. */
@@ -279,18 +233,11 @@ done:
 
 static vitcl_status find_family(vt_model *m, bool npz)
 {
-    const vt_arch *a = vt_arch_table;
-
-    while (a->name && !a->match(m->json, m->weights))
-        a++;
-    if (!a->name && !m->json && !npz)
+    m->config.family = vt_family_find(m->json, m->weights);
+    if (!m->config.family && !m->json && !npz)
         return no_config(m->path,
                          vt_tensors_format(vt_weights_raw(m->weights)));
-    if (!a->name)
-        return unknown_family(m->path, m->json);
-    m->arch = a;
-    snprintf(m->config.family, sizeof m->config.family, "%s", a->name);
-    return VITCL_OK;
+    return m->config.family ? VITCL_OK : unknown_family(m->path, m->json);
 }
 
 /* The last layer of open_clip's picture towers gives the vector itself. */
@@ -327,8 +274,9 @@ done:
 /* Sets up a model whose JSON has been read; takes ownership of raw. */
 static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
 {
-    vitcl_status st =
-        vt_weights_new(&m->weights, raw, vt_config_vision(m->json));
+    vitcl_status st = vt_weights_new(
+        &m->weights, raw,
+        vt_config_vision(vt_family_of_type(vt_config_hf(m->json)), m->json));
 
     if (st == VITCL_EUNSUPPORTED && is_foreign(m->json))
         st = unknown_family(m->path, m->json);
@@ -337,11 +285,12 @@ static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
         return st;
     }
     VT_TRY(find_family(m, npz));
-    VT_TRY(vt_config_types(m->json, m->path));
+    VT_TRY(vt_config_types(m->config.family, m->json, m->path));
     m->type = npz                        ? "npz"
               : vt_config_hf(m->json)[0] ? vt_config_hf(m->json)
                                          : "timm";
-    VT_TRY(m->arch->configure(&m->config, m->json, m->weights, m->path));
+    VT_TRY(
+        m->config.family->configure(&m->config, m->json, m->weights, m->path));
     project(m);
     VT_TRY(vt_config_keys(&m->config, m->json, m->path));
     VT_TRY(vt_model_check(m));

@@ -16,20 +16,11 @@
  *   - GELU has the tanh form in SigLIP 2 only
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/vit.h"
 
 #include <math.h>
 #include <string.h>
-
-bool vt_naflex_match(const vt_json *config, const vt_weights *w)
-{
-    const char *type = vt_config_hf(config);
-
-    (void)w;
-    return strncmp(vt_config_timm(config), "naflexvit_", 10) == 0 ||
-           strcmp(type, "siglip2") == 0 ||
-           strcmp(type, "siglip2_vision_model") == 0;
-}
 
 /* How timm's architectures resize their positions. */
 typedef struct resizing {
@@ -121,12 +112,11 @@ static vitcl_status of_hf(vt_config *c, const vt_json *config,
     vitcl_status st = VITCL_OK;
 
     c->budget = 256;
-    vt_config_number(&c->budget, vt_config_vision(config), "num_patches",
-                     VT_MOST_TOKENS, &bad);
+    vt_config_number(&c->budget, vt_config_vision(c->family, config),
+                     "num_patches", VT_MOST_TOKENS, &bad);
     c->pos_h = c->pos_w = (int)sqrt((double)c->budget);
     if (bad || c->pos_h * c->pos_w != c->budget)
         VT_TRY(vt_bad_number(path, "num_patches"));
-    c->height = c->width_px = 224;
     VT_TRY(vt_siglip_configure(c, config, w, path));
     c->pos_rule = VT_POS_SMOOTH;
     c->height = c->pos_h * c->patch_h;
@@ -135,8 +125,8 @@ done:
     return st;
 }
 
-vitcl_status vt_naflex_configure(vt_config *c, const vt_json *config,
-                                 const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st;
 
@@ -151,8 +141,37 @@ done:
     return st;
 }
 
-void vt_naflex_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                     const vt_build_options *o, vt_outputs *out)
-{
-    vt_siglip_build(p, m, pixels, o, out);
-}
+static const vt_mark marks[] = {
+    {"_gap", VT_SAYS_POOL, 0, "avg"},
+    {"_radio_", VT_SAYS_POOL, 0, "token"},
+    {"", VT_SAYS_POOL, 0, "map"},
+    {"_siglip", VT_SAYS_ACT, VT_ACT_GELU_TANH, NULL},
+    {"giant_patch16_radio", VT_SAYS_HEADS, -64, NULL},
+    {"_radio_v3", VT_SAYS_REGISTERS, 7, NULL},
+    {"_radio_v4", VT_SAYS_REGISTERS, 9, NULL},
+    {"_map", VT_SAYS_REGISTERS, 1, NULL},
+    {"_gap", VT_SAYS_REGISTERS, 4, NULL},
+    {"_radio_", VT_SAYS_BARE, 0, NULL},
+    {NULL, 0, 0, NULL},
+};
+
+static const vt_hf_class classes[] = {
+    {.types = "siglip2",
+     .towers = true,
+     .text = &vt_siglip_text,
+     .eps = 1e-6f,
+     .act = VT_ACT_GELU_TANH,
+     .no_class_token = true},
+    {.types = NULL},
+};
+
+const vt_family vt_family_naflex = {
+    .name = "naflex",
+    .looks = "NaFlex ViT",
+    .hf = classes,
+    .timm = "naflexvit_*",
+    .marks = marks,
+    .configure = configure,
+    .build = vt_siglip_build,
+    .idle_head = true,
+};

@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "models/config.h"
+#include "models/family.h"
 #include "weights/sidecar.h"
 
 #include <math.h>
@@ -117,7 +118,7 @@ vitcl_status vt_model_choose_patches(vt_model *m, uint32_t most)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: pictures of a %s have one size; only NaFlex models "
                        "have a number of patches",
-                       m->path, m->arch->looks);
+                       m->path, vt_model_looks(m));
     if (most < 1 || most > VT_MOST_PIXELS)
         return vt_fail(VITCL_EINVAL,
                        "%u patches per picture: 1 to %d are possible", most,
@@ -152,7 +153,7 @@ void vt_model_input(uint32_t *height, uint32_t *width, const vt_model *m)
     }
     /* HF's models that accept any size by default use the processor's size:
      * DINOv2 was trained at 518, and its published processor has 224. */
-    if (c->source != VT_SOURCE_HF || strcmp(c->family, "dinov2") != 0 ||
+    if (c->source != VT_SOURCE_HF || !c->family->processor_size ||
         !vt_model_preprocessor(m) ||
         vt_preprocess_hf_size(&h, &w, vt_model_preprocessor(m),
                               vt_model_type(m), c->name) != VITCL_OK ||

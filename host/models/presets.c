@@ -4,6 +4,7 @@
  * For plans, counts and benchmarks; their results are meaningless.
  */
 #include "base/memory.h"
+#include "models/family.h"
 #include "models/model_private.h"
 #include "models/stdconv.h"
 
@@ -106,11 +107,10 @@ vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size)
     c->height = c->width_px = (int)size;
     c->classes = 1000;
     c->head_bias = true;
-    m->arch = vt_arch_find(s.resnet   ? "resnet"
-                           : s.hybrid ? "hybrid"
-                           : s.axial  ? "axial"
-                                      : "vit");
-    snprintf(c->family, sizeof c->family, "%s", m->arch->name);
+    c->family = s.resnet   ? &vt_family_resnet
+                : s.hybrid ? &vt_family_hybrid
+                : s.axial  ? &vt_family_axial
+                           : &vt_family_vit;
     snprintf(c->name, sizeof c->name, "%s", name);
     m->type = "preset";
     VT_TRY(vt_strdup(&m->path, name));

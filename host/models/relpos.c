@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "models/config.h"
 #include "models/derived.h"
+#include "models/family.h"
 #include "models/model_private.h"
 #include "models/vit.h"
 
@@ -25,15 +26,8 @@
 #include <stdio.h>
 #include <string.h>
 
-bool vt_relpos_match(const vt_json *config, const vt_weights *w)
-{
-    (void)w;
-    return strstr(vt_config_timm(config), "relpos_") != NULL ||
-           strcmp(vt_config_timm(config), "test_vit_relpos") == 0;
-}
-
-vitcl_status vt_relpos_configure(vt_config *c, const vt_json *config,
-                                 const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
     const char *type =
@@ -135,8 +129,27 @@ done:
     return st;
 }
 
-void vt_relpos_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                     const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     vt_table_build(p, m, pixels, o, out, "shared_rel_pos", "attn.rel_pos");
 }
+
+static const vt_mark marks[] = {
+    {"_cls_", VT_SAYS_POOL, 0, "token"},
+    {"", VT_SAYS_POOL, 0, "avg"},
+    {"_rpn_", VT_SAYS_POST_NORM, 0, NULL},
+    {NULL, 0, 0, NULL},
+};
+
+const vt_family vt_family_relpos = {
+    .name = "relpos",
+    .looks = "ViT with relative positions",
+    .timm = "*relpos_*|test_vit_relpos",
+    .marks = marks,
+    .configure = configure,
+    .build = build,
+    .pools = "avg|token",
+    .fixed_norm = true,
+    .own_positions = true,
+};

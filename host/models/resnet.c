@@ -18,19 +18,12 @@
  *   - see also stdconv.c
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/stdconv.h"
 #include "models/vit.h"
 
 #include <stdio.h>
 #include <string.h>
-
-bool vt_resnet_match(const vt_json *config, const vt_weights *w)
-{
-    const char *name = vt_config_timm(config);
-
-    (void)w;
-    return strncmp(name, "resnetv2_", 9) == 0 && strstr(name, "_bit") != NULL;
-}
 
 /* timm writes the arguments of its call, such as "in_chans": 3. */
 static bool is_default(const vt_json *args, const char *key)
@@ -62,8 +55,8 @@ static vitcl_status refuse(const vt_json *args, const char *pool,
     return VITCL_OK;
 }
 
-vitcl_status vt_resnet_configure(vt_config *c, const vt_json *config,
-                                 const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
     const vt_json *args = vt_json_get(config, "model_args");
@@ -123,8 +116,8 @@ static vt_val block(vt_plan *p, const vt_config *c, vt_val x, int s, int b,
     return vt_add(p, vt_vit_drop_path(p, c, number, h, o), x);
 }
 
-void vt_resnet_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                     const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     int number = 0;
@@ -149,3 +142,12 @@ void vt_resnet_build(vt_plan *p, const vt_model *m, vt_val pixels,
                            VT_NONE, VT_NONE);
     vt_name(p, out->logits, "logits");
 }
+
+const vt_family vt_family_resnet = {
+    .name = "resnet",
+    .looks = "BiT ResNet",
+    .timm = "resnetv2_*_bit*",
+    .configure = configure,
+    .build = build,
+    .conv_head = true,
+};

@@ -20,6 +20,7 @@
  *   - the first two convolutions are half as wide as the third
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/stdconv.h"
 #include "models/vit.h"
 
@@ -27,7 +28,7 @@
 
 #define STEM "patch_embed.backbone."
 
-bool vt_resnetd_match(const vt_json *config, const vt_weights *w)
+static bool match(const vt_json *config, const vt_weights *w)
 {
     return vt_config_timm(config)[0] &&
            (vt_weight_has(w, STEM "conv1.0.weight") ||
@@ -85,8 +86,8 @@ static vitcl_status read_stem(vt_config *c, const vt_weights *w,
     return VITCL_OK;
 }
 
-vitcl_status vt_resnetd_configure(vt_config *c, const vt_json *config,
-                                  const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
     const int kernel = vt_weight_dim(w, "patch_embed.proj.weight", -1);
@@ -157,11 +158,25 @@ static vt_val stem(vt_plan *p, const vt_config *c, vt_val x)
     return x;
 }
 
-void vt_resnetd_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                      const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
 
     vt_vit_behind(p, m, stem(p, c, pixels), c->patch_h / vt_stdconv_stride(c),
                   pixels, o, out);
 }
+
+static const vt_mark marks[] = {
+    {"vit_small_resnet", VT_SAYS_HEADS, 8, NULL},
+    {NULL, 0, 0, NULL},
+};
+
+const vt_family vt_family_resnetd = {
+    .name = "resnetd",
+    .looks = "ResNet-D hybrid",
+    .marks = marks,
+    .match = match,
+    .configure = configure,
+    .build = build,
+};

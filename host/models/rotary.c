@@ -18,6 +18,7 @@
  */
 #include "base/memory.h"
 #include "models/config.h"
+#include "models/family.h"
 #include "models/rope.h"
 
 #include <stdio.h>
@@ -49,11 +50,10 @@ static const named_rule *find(const char *name)
     return NULL;
 }
 
-bool vt_rotary_match(const vt_json *config, const vt_weights *w)
+static bool match(const vt_json *config, const vt_weights *w)
 {
     (void)w;
-    return find(vt_config_timm(config)) ||
-           strcmp(vt_config_hf(config), "dinov3_vit") == 0;
+    return find(vt_config_timm(config)) != NULL;
 }
 
 /* Perception Encoder's places are scaled to the grid that the name has:
@@ -151,8 +151,7 @@ static vitcl_status of_hf(vt_config *c, const vt_json *config,
     if (!(base >= 1e-3 && base <= 1e9))
         VT_TRY(vt_bad_number(path, "rope_theta"));
     c->rope.temperature = (float)base;
-    c->heads = 6; /* the default of this class */
-    VT_TRY(vt_configure_hf(c, config, w, path, 1e-5f, VT_ACT_GELU));
+    VT_TRY(vt_configure_hf(c, config, w, path));
     c->layer_scale = true;
     if (c->swiglu && c->act != VT_ACT_SILU)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
@@ -163,8 +162,8 @@ done:
     return st;
 }
 
-vitcl_status vt_rotary_configure(vt_config *c, const vt_json *config,
-                                 const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
 
@@ -199,10 +198,43 @@ done:
     vt_plan_fail(p, st);
 }
 
-void vt_rotary_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                     const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     vt_rope_build(p, m, pixels, o, out);
     if (vt_vit_returns_tokens(vt_model_config(m)))
         vt_vit_return(p, out->features, "pooler_output");
 }
+
+static const vt_mark marks[] = {
+    {"_dinov3", VT_SAYS_POOL, 0, "avg"},
+    {"vit_pe_lang", VT_SAYS_POOL, 0, "avg"},
+    {"vit_pe_spatial", VT_SAYS_POOL, 0, "avg"},
+    {"vit_pe_core", VT_SAYS_POOL, 0, "map"},
+    {"vit_5b_", VT_SAYS_HEADS, 32, NULL},
+    {"vit_7b_", VT_SAYS_HEADS, -128, NULL},
+    {"giant_patch16_lingbot", VT_SAYS_HEADS, -64, NULL},
+    {"giant_patch16_sapiens2", VT_SAYS_HEADS, -64, NULL},
+    {"vit_pe_lang", VT_SAYS_BARE, 0, NULL},
+    {"vit_pe_spatial", VT_SAYS_BARE, 0, NULL},
+    {"_sapiens2", VT_SAYS_RMS, 0, NULL},
+    {NULL, 0, 0, NULL},
+};
+
+static const vt_hf_class classes[] = {
+    {.types = "dinov3_vit", .eps = 1e-5f, .act = VT_ACT_GELU, .heads = 6},
+    {.types = NULL},
+};
+
+const vt_family vt_family_rotary = {
+    .name = "rotary",
+    .looks = "ViT with rotary positions",
+    .hf = classes,
+    .marks = marks,
+    .match = match,
+    .configure = configure,
+    .build = build,
+    .fixed_norm = true,
+    .own_positions = true,
+    .no_key_bias = true,
+};

@@ -14,30 +14,21 @@
  *     tanh only for the SigLIP 2 towers that SigLIP 1 does not have
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/vit.h"
 
 #include <string.h>
 
-bool vt_siglip_match(const vt_json *config, const vt_weights *w)
-{
-    const char *type = vt_config_hf(config);
-
-    (void)w;
-    return strstr(vt_config_timm(config), "_siglip") ||
-           strcmp(type, "siglip") == 0 ||
-           strcmp(type, "siglip_vision_model") == 0;
-}
-
 vitcl_status vt_siglip_configure(vt_config *c, const vt_json *config,
                                  const vt_weights *w, const char *path)
 {
-    vitcl_status st = vt_configure(c, config, w, path, 1e-6f, VT_ACT_GELU_TANH);
+    vitcl_status st = vt_configure(c, config, w, path);
     bool head = true;
 
     if (st != VITCL_OK || c->source != VT_SOURCE_HF)
         return st;
-    vt_json_bool(&head,
-                 vt_json_get(vt_config_vision(config), "vision_use_head"));
+    vt_json_bool(&head, vt_json_get(vt_config_vision(c->family, config),
+                                    "vision_use_head"));
     c->attn_pool = head && !c->classes;
     if (!c->attn_pool)
         c->pool = VT_POOL_MEAN;
@@ -53,3 +44,51 @@ void vt_siglip_build(vt_plan *p, const vt_model *m, vt_val pixels,
     if (c->source == VT_SOURCE_HF && c->attn_pool)
         vt_vit_return(p, out->features, "pooler_output");
 }
+
+static const vt_mark marks[] = {
+    {"_gap_", VT_SAYS_POOL, 0, "avg"},
+    {"", VT_SAYS_POOL, 0, "map"},
+    {"patch32_siglip", VT_SAYS_ACT, VT_ACT_GELU_TANH, NULL},
+    {"giantopt_patch16_siglip", VT_SAYS_ACT, VT_ACT_GELU_TANH, NULL},
+    {"so400m_patch16_siglip", VT_SAYS_ACT, VT_ACT_GELU_TANH, NULL},
+    {"large_patch16_siglip_512", VT_SAYS_ACT, VT_ACT_GELU_TANH, NULL},
+    {"large_patch16_siglip_gap_512", VT_SAYS_ACT, VT_ACT_GELU_TANH, NULL},
+    {NULL, 0, 0, NULL},
+};
+
+const vt_text_class vt_siglip_text = {
+    .sigmoid = true,
+    .width = 768,
+    .mlp = 3072,
+    .heads = 12,
+    .context = 64,
+    .vocabulary = 32000,
+    .act = VT_ACT_GELU_TANH,
+    .eps = 1e-6f,
+    .end_kind = VT_END_LAST,
+    .logit_scale = 10,
+    .logit_bias = -10,
+    .projection = "projection_size",
+};
+
+static const vt_hf_class classes[] = {
+    {.types = "siglip",
+     .towers = true,
+     .text = &vt_siglip_text,
+     .eps = 1e-6f,
+     .act = VT_ACT_GELU_TANH,
+     .no_class_token = true},
+    {.types = NULL},
+};
+
+const vt_family vt_family_siglip = {
+    .name = "siglip",
+    .looks = "SigLIP vision tower",
+    .looks_text = "SigLIP text tower",
+    .hf = classes,
+    .timm = "*_siglip*",
+    .marks = marks,
+    .configure = vt_siglip_configure,
+    .build = vt_siglip_build,
+    .idle_head = true,
+};

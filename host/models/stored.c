@@ -57,7 +57,7 @@ vitcl_status vt_stored_read(float *out, const vt_model *m, const char *name,
         return vt_fail(VITCL_ECORRUPT,
                        "%s: %s has %llu elements, but this %s needs %llu%s",
                        m->path, name, (unsigned long long)t->count,
-                       m->arch->looks, (unsigned long long)count,
+                       vt_model_looks(m), (unsigned long long)count,
                        m->json ? "; does config.json belong to these weights?"
                                : "");
     return vt_weight_f32(out, m->weights, t);

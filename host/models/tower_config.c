@@ -7,6 +7,7 @@
  * of a picture tower.
  */
 #include "models/config.h"
+#include "models/family.h"
 #include "models/model_private.h"
 #include "models/tower.h"
 
@@ -16,33 +17,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool has_text(const vt_json *config)
+/* HF's class of the text tower, or of both; NULL: of none. */
+static const vt_hf_class *class_of(const vt_json *config)
 {
-    return vt_one_of("clip|clip_text_model|siglip|siglip_text_model|siglip2|"
-                     "siglip2_text_model|metaclip_2|metaclip_2_text_model",
-                     vt_config_hf(config));
-}
+    const char *type = vt_config_hf(config);
+    const vt_family *f = vt_family_of_type(type);
+    const vt_hf_class *k = f ? vt_hf_class_of(f, type) : NULL;
 
-/* NULL, or what a text tower is that is not supported. */
-static const char *other_tower(const vt_json *config)
-{
-    static const struct {
-        const char *type, *is;
-    } others[] = {
-        {"chinese_clip", "Chinese CLIP's, a BERT"},
-        {"chinese_clip_text_model", "Chinese CLIP's, a BERT"},
-        {"altclip", "AltCLIP's, an XLM-RoBERTa"},
-        {"altclip_text_model", "AltCLIP's, an XLM-RoBERTa"},
-        {"aimv2", "AIMv2's"},
-        {"aimv2_text_model", "AIMv2's"},
-        {"tipsv2", "TIPSv2's"},
-        {"tipsv2_text_model", "TIPSv2's"},
-    };
-
-    for (size_t i = 0; i < VT_COUNT(others); i++)
-        if (strcmp(vt_config_hf(config), others[i].type) == 0)
-            return others[i].is;
-    return NULL;
+    return k && k->towers && !strstr(type, "_vision_model") ? k : NULL;
 }
 
 /* open_clip's file, if the folder has one of its names. */
@@ -76,22 +58,22 @@ done:
 vitcl_status vt_tower_find(vt_tower_files *out, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const char *other;
+    const vt_hf_class *k;
     vt_json *hf = NULL;
 
     VT_TRY(vt_sidecar_json(&hf, path, "config.json"));
     VT_TRY(vt_config_names(hf, path));
-    out->open_clip = !has_text(hf);
-    other = other_tower(hf);
+    k = class_of(hf);
+    out->open_clip = !k || !k->text;
     if (out->open_clip)
         VT_TRY(vt_sidecar_json(&out->config, path, "open_clip_config.json"));
     else
         out->config = hf, hf = NULL;
-    if (!out->config && other)
+    if (!out->config && k)
         st = vt_fail(VITCL_EUNSUPPORTED,
                      "%s: the text tower is %s, which is not supported; its "
                      "picture tower is, for embed",
-                     path, other);
+                     path, k->other);
     else if (!out->config)
         st = vt_fail(VITCL_EUNSUPPORTED,
                      "%s: no text tower: neither config.json nor "
@@ -113,7 +95,7 @@ static const vt_json *text_config(const vt_json *config)
 
     if (strstr(type, "_text_model"))
         return config;
-    if (vt_json_is_object(v) && vt_one_of("clip|metaclip_2", type))
+    if (vt_json_is_object(v) && class_of(config)->dict)
         return v;
     v = vt_json_get(config, "text_config");
     return vt_json_is_object(v) ? v : NULL;
@@ -122,7 +104,7 @@ static const vt_json *text_config(const vt_json *config)
 static vitcl_status read_eps(vt_config *c, const vt_json *v, const char *path)
 {
     const vt_json *written = vt_json_get(v, "layer_norm_eps");
-    double eps = c->sigmoid ? 1e-6 : 1e-5;
+    double eps = (double)c->eps;
     vitcl_status st = VITCL_OK;
 
     if (!vt_json_is_null(written))
@@ -162,26 +144,21 @@ static vitcl_status read_plain(const vt_json *config, const char *path)
 vitcl_status vt_tower_hf(vt_config *c, const vt_json *config, const char *path)
 {
     const vt_json *v = text_config(config);
-    const bool siglip = strncmp(vt_config_hf(config), "siglip", 6) == 0;
+    const vt_text_class *k = class_of(config)->text;
     const char *bad = NULL, *arch = vt_config_hf(config);
     vitcl_status st = VITCL_OK;
 
     vt_json_string(&arch, vt_json_at(vt_json_get(config, "architectures"), 0));
     snprintf(c->name, sizeof c->name, "%s", arch);
     c->source = VT_SOURCE_HF;
-    c->sigmoid = siglip;
-    c->causal = !siglip;
-    c->width = siglip ? 768 : 512; /* the defaults of the classes */
-    c->mlp = siglip ? 3072 : 2048;
-    c->heads = siglip ? 12 : 8;
-    c->depth = 12;
-    c->context = siglip ? 64 : 77;
-    c->vocabulary = siglip ? 32000 : 49408;
-    c->act = siglip ? VT_ACT_GELU_TANH : VT_ACT_GELU_QUICK;
-    c->end_kind = siglip ? VT_END_LAST : VT_END_TOKEN;
-    c->end = 49407;
-    c->logit_scale = siglip ? 10 : 100; /* if the file has none */
-    c->logit_bias = siglip ? -10 : 0;
+    c->sigmoid = k->sigmoid;
+    c->causal = !k->sigmoid;
+    c->width = k->width, c->mlp = k->mlp;
+    c->heads = k->heads, c->depth = 12;
+    c->context = k->context, c->vocabulary = k->vocabulary;
+    c->act = k->act, c->eps = k->eps;
+    c->end_kind = k->end_kind, c->end = 49407;
+    c->logit_scale = k->logit_scale, c->logit_bias = k->logit_bias;
     vt_config_number(&c->width, v, "hidden_size", VT_MOST_WIDTH, &bad);
     vt_config_number(&c->mlp, v, "intermediate_size", VT_MOST_MLP, &bad);
     vt_config_number(&c->heads, v, "num_attention_heads", VT_MOST_WIDTH, &bad);
@@ -190,15 +167,14 @@ vitcl_status vt_tower_hf(vt_config *c, const vt_json *config, const char *path)
                      &bad);
     vt_config_number(&c->vocabulary, v, "vocab_size", VT_MOST_WORDS, &bad);
     vt_config_count(&c->end, v, "eos_token_id", INT32_MAX, &bad);
-    if (c->end == 2 && strncmp(vt_config_hf(config), "clip", 4) == 0)
+    if (c->end == 2 && k->two_is_highest)
         c->end_kind = VT_END_HIGHEST;
     c->projection = c->width;
-    if (siglip)
-        vt_config_number(&c->projection, v, "projection_size", VT_MOST_WIDTH,
-                         &bad);
+    if (k->projection)
+        vt_config_number(&c->projection, v, k->projection, VT_MOST_WIDTH, &bad);
     else if (v == config || !vt_json_get(config, "projection_dim"))
         c->projection = 512;
-    if (!siglip)
+    if (!k->projection)
         vt_config_number(&c->projection, config, "projection_dim",
                          VT_MOST_WIDTH, &bad);
     if (bad) {

@@ -4,6 +4,7 @@
  */
 #include "models/config.h"
 #include "models/derived.h"
+#include "models/family.h"
 #include "models/model_private.h"
 #include "models/tower.h"
 
@@ -12,11 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const vt_arch towers[] = {
-    {"clip", "CLIP text tower", NULL, NULL, NULL},
-    {"siglip", "SigLIP text tower", NULL, NULL, NULL},
-};
 
 /* What the file has beside what the config says. */
 static vitcl_status read_flags(vt_config *c, const vt_weights *w,
@@ -84,8 +80,7 @@ static vitcl_status load(vt_model *m, vt_tower_files *f)
     m->type = f->open_clip ? "open_clip" : vt_config_hf(m->json);
     VT_TRY(f->open_clip ? vt_tower_open_clip(c, m->json, m->weights, m->path)
                         : vt_tower_hf(c, m->json, m->path));
-    m->arch = &towers[c->sigmoid];
-    snprintf(c->family, sizeof c->family, "%s", m->arch->name);
+    c->family = vt_family_of_text(c->sigmoid);
     VT_TRY(read_flags(c, m->weights, m->path));
     VT_TRY(vt_model_check(m));
     VT_TRY(read_logits(m));

@@ -29,6 +29,7 @@
 #include "models/vit.h"
 
 #include "models/config.h"
+#include "models/family.h"
 #include "models/rope.h"
 
 #include <stdio.h>
@@ -294,36 +295,23 @@ vt_val vt_vit_blocks(vt_plan *p, const vt_config *c, vt_val x, vt_block_extra e,
 
 /* ---- the plain family ---- */
 
-bool vt_vit_match(const vt_json *config, const vt_weights *w)
+/* Google's files. */
+static bool match(const vt_json *config, const vt_weights *w)
 {
-    static const char *const timm[] = {
-        "vit_", "flexivit_", "test_vit", "aimv2", "beit3_", "eva_large_", NULL};
-    static const char *const hf[] = {"vit",   "vit_msn", "vit_mae",
-                                     "ijepa", "dpt",     NULL};
-    const char *name = vt_config_timm(config), *type = vt_config_hf(config);
-
-    if (!config)
-        return strcmp(vt_weights_dialect(w), "npz") == 0 &&
-               vt_weight_has(w, "patch_embed.proj.weight");
-    for (int i = 0; timm[i]; i++)
-        if (strncmp(name, timm[i], strlen(timm[i])) == 0)
-            return true;
-    for (int i = 0; hf[i]; i++)
-        if (strcmp(type, hf[i]) == 0)
-            return true;
-    return false;
+    return !config && strcmp(vt_weights_dialect(w), "npz") == 0 &&
+           vt_weight_has(w, "patch_embed.proj.weight");
 }
 
-vitcl_status vt_vit_configure(vt_config *c, const vt_json *config,
+static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    const bool msn = strcmp(vt_config_hf(config), "vit_msn") == 0;
+    const bool dpt = strcmp(vt_config_hf(config), "dpt") == 0;
     vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_configure(c, config, w, path, msn ? 1e-6f : 1e-12f, VT_ACT_GELU));
+    VT_TRY(vt_configure(c, config, w, path));
     if (c->source == VT_SOURCE_HF && !c->class_token) /* I-JEPA */
         c->pool = VT_POOL_MEAN;
-    if (strcmp(vt_config_hf(config), "dpt") == 0) {
+    if (dpt) {
         c->pos_rule = VT_POS_LINEAR;
         VT_TRY(vt_check_square(c, path));
     }
@@ -359,3 +347,47 @@ void vt_vit_build(vt_plan *p, const vt_model *m, vt_val pixels,
 {
     encode(p, m, vt_vit_patches(p, m, pixels), pixels, o, out);
 }
+
+static const vt_mark marks[] = {
+    {"_rpn_", VT_SAYS_POOL, 0, "avg"},
+    {"aimv2", VT_SAYS_POOL, 0, "avg"},
+    {"beit3", VT_SAYS_POOL, 0, "avg"},
+    {"eva_large", VT_SAYS_POOL, 0, "avg"},
+    {"test_vit2", VT_SAYS_POOL, 0, "avg"},
+    {"test_vit4", VT_SAYS_POOL, 0, "avg"},
+    {"test_vit3", VT_SAYS_POOL, 0, "map"},
+    {"test_vit3", VT_SAYS_POOL_ALL, 0, NULL},
+    {"beit3", VT_SAYS_EPS, 1e-5, NULL},
+    {"aimv2", VT_SAYS_EPS, 1e-5, NULL},
+    {"aimv2_", VT_SAYS_HEADS, -128, NULL},
+    {"giant_patch14_reg1_tipsv2", VT_SAYS_HEADS, -64, NULL},
+    {"giant_patch16_radio", VT_SAYS_HEADS, -64, NULL},
+    {"test_vit", VT_SAYS_HEADS, -32, NULL},
+    {"_radio_", VT_SAYS_BARE, 0, NULL},
+    {"vit_intern300m", VT_SAYS_BARE, 0, NULL},
+    {"aimv2_", VT_SAYS_RMS, 0, NULL},
+    {"test_vit4", VT_SAYS_RMS, 0, NULL},
+    {"aimv2_", VT_SAYS_PATCH_NORM, 0, NULL},
+    {"_rpn_", VT_SAYS_POST_NORM, 0, NULL},
+    {NULL, 0, 0, NULL},
+};
+
+#define PLAIN(type) .types = (type), .eps = 1e-12f, .act = VT_ACT_GELU
+static const vt_hf_class classes[] = {
+    {PLAIN("vit|vit_mae|dpt")},
+    {.types = "vit_msn", .eps = 1e-6f, .act = VT_ACT_GELU},
+    {PLAIN("ijepa"), .no_class_token = true},
+    {.types = NULL},
+};
+
+const vt_family vt_family_vit = {
+    .name = "vit",
+    .looks = "ViT",
+    .hf = classes,
+    .timm = "vit_*|flexivit_*|test_vit*|aimv2*|beit3_*|eva_large_*",
+    .marks = marks,
+    .match = match,
+    .configure = configure,
+    .build = vt_vit_build,
+    .finetunes = true,
+};

@@ -82,29 +82,14 @@ void vt_vit_return(vt_plan *p, vt_val x, const char *name);
 /* Does the original library return the tokens (HF models without a head)? */
 bool vt_vit_returns_tokens(const vt_config *c);
 
-#define VT_FAMILY(name)                                                        \
-    bool vt_##name##_match(const vt_json *config, const vt_weights *w);        \
-    vitcl_status vt_##name##_configure(vt_config *c, const vt_json *config,    \
-                                       const vt_weights *w, const char *path); \
-    void vt_##name##_build(vt_plan *p, const vt_model *m, vt_val pixels,       \
-                           const vt_build_options *o, vt_outputs *out)
-VT_FAMILY(vit);
-VT_FAMILY(axial);
-VT_FAMILY(deit);
-VT_FAMILY(dinov2);
-VT_FAMILY(clip);
-VT_FAMILY(siglip);
-VT_FAMILY(naflex);
-VT_FAMILY(beit);
-VT_FAMILY(relpos);
-VT_FAMILY(eva02);
-VT_FAMILY(rotary);
-VT_FAMILY(aimv2);
-VT_FAMILY(yolos);
-VT_FAMILY(mobileclip);
-VT_FAMILY(hybrid);
-VT_FAMILY(resnet);
-VT_FAMILY(resnetd);
+/* The plain ViT's, which others build upon. */
+void vt_vit_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out);
+/* ---- siglip.c ---- */
+vitcl_status vt_siglip_configure(vt_config *c, const vt_json *config,
+                                 const vt_weights *w, const char *path);
+void vt_siglip_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                     const vt_build_options *o, vt_outputs *out);
 
 /* ---- diff.c ---- */
 /* The difference of two attentions of x, without the output projection. */

@@ -12,25 +12,19 @@
  */
 #include "base/memory.h"
 #include "models/config.h"
+#include "models/family.h"
 #include "models/vit.h"
 
 #include <stdio.h>
 #include <string.h>
 
-bool vt_yolos_match(const vt_json *config, const vt_weights *w)
-{
-    (void)w;
-    return strcmp(vt_config_hf(config), "yolos") == 0;
-}
-
-vitcl_status vt_yolos_configure(vt_config *c, const vt_json *config,
-                                const vt_weights *w, const char *path)
+static vitcl_status configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
     bool mid = true;
 
-    c->height = 512, c->width_px = 864; /* the default of this class */
-    VT_TRY(vt_configure_hf(c, config, w, path, 1e-12f, VT_ACT_GELU));
+    VT_TRY(vt_configure_hf(c, config, w, path));
     c->tokens_last = true;
     if (c->pos_prefix != 1 + c->registers)
         VT_TRY(vt_fail(VITCL_ECORRUPT,
@@ -56,8 +50,8 @@ static vt_val between(vt_plan *p, const vt_config *c, int i, vt_val x,
                  (int[]){1 + c->registers + e->gh * e->gw, c->width}));
 }
 
-void vt_yolos_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                    const vt_build_options *o, vt_outputs *out)
+static void build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
     vt_block_extra e = vt_vit_grid(p, m, pixels);
@@ -71,3 +65,20 @@ void vt_yolos_build(vt_plan *p, const vt_model *m, vt_val pixels,
     }
     vt_vit_head(p, m, x, o, out);
 }
+
+static const vt_hf_class classes[] = {
+    {.types = "yolos",
+     .eps = 1e-12f,
+     .act = VT_ACT_GELU,
+     .height = 512,
+     .width = 864},
+    {.types = NULL},
+};
+
+const vt_family vt_family_yolos = {
+    .name = "yolos",
+    .looks = "YOLOS",
+    .hf = classes,
+    .configure = configure,
+    .build = build,
+};

@@ -359,7 +359,7 @@ vitcl_status vt_arch_spec_read(vt_arch_spec *out, const char *preset,
     vitcl_status st = VITCL_OK;
     vt_arch_spec c = {.architecture = ""};
 
-    VT_TRY(vt_config_types(json, path));
+    VT_TRY(vt_config_types(NULL, json, path));
     VT_TRY(json ? read_config(&c, json, path)
                 : vt_arch_spec_preset(&c, preset));
     if (height && width && height <= 4096 && width <= 4096)

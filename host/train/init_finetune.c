@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "models/config.h"
+#include "models/family.h"
 #include "models/model.h"
 #include "models/preprocess.h"
 #include "train/model_files.h"
@@ -126,7 +127,7 @@ static vitcl_status add_head(vt_model_files *p, const vt_config *c,
     const uint64_t shape[4] = {classes, (uint64_t)c->width, 1, 1};
     float *zeros;
 
-    if (strcmp(c->family, "resnet") == 0) { /* a 1x1 convolution */
+    if (c->family->conv_head) { /* a 1x1 convolution */
         VT_TRY(vt_model_files_add(&zeros, p, "head.fc.weight", 4, shape));
         return vt_model_files_add(&zeros, p, "head.fc.bias", 1, shape);
     }
@@ -198,17 +199,12 @@ done:
 
 bool vt_model_files_finetunes(const vt_model *m)
 {
-    static const char *const families[] = {"vit", "deit", "dinov2"};
     const vt_config *c = vt_model_config(m);
 
     if (c->source == VT_SOURCE_TIMM)
         return true;
-    if (c->swiglu || c->attn_pool || c->projection || c->patch_h != c->patch_w)
-        return false;
-    for (size_t i = 0; i < VT_COUNT(families); i++)
-        if (strcmp(families[i], c->family) == 0)
-            return true;
-    return false;
+    return c->family->finetunes && !c->swiglu && !c->attn_pool &&
+           !c->projection && c->patch_h == c->patch_w;
 }
 
 static vitcl_status describe(char **out, vt_model *m, int height, int width,
@@ -225,7 +221,7 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
 
     if (c->source == VT_SOURCE_TIMM) {
         const vt_json *cfg = vt_json_get(json, "pretrained_cfg");
-        const bool resnet = strcmp(c->family, "resnet") == 0;
+        const bool resnet = c->family->conv_head;
 
         t.architecture = c->name;
         t.pool = c->attn_pool ? "map" : "token";

@@ -41,9 +41,8 @@ for name in $rows; do
         lack "op $name has neither a gradient nor a comment that says why"
 done
 
-families=$(sed -n '/vt_arch_table\[\] *=/,/};/p' host/models/models.c |
-    grep -oE '"[a-z0-9_]+"' | tr -d '"')
-[ -n "$families" ] || lack "vt_arch_table[] is empty or was not found"
+families=$(sed -n '/define VT_FAMILIES/,/[^\\]$/p' host/models/family.h | grep -oP 'X\(\K[a-z0-9_]{2,}')
+[ -n "$families" ] || lack "VT_FAMILIES is empty or was not found"
 for family in $families; do
     # tests/models/test_golden.c runs every folder of tests/data/models.
     compgen -G "tests/data/models/*$family*" >/dev/null ||

@@ -79,7 +79,7 @@ Test(counts, names_of_timm_and_the_paper)
 
         cr_assert_eq(vt_model_preset(&m, cases[i].name, 0), VITCL_OK, "%s",
                      vt_message());
-        cr_expect_str_eq(vt_model_config(m)->family, cases[i].family);
+        cr_expect_str_eq(vt_model_family(m), cases[i].family);
         cr_expect_eq(vt_model_parameters(m), cases[i].parameters, "%s: %llu",
                      cases[i].name, (unsigned long long)vt_model_parameters(m));
         cr_expect_eq(vt_model_tokens(m, 224, 224), cases[i].tokens, "%s: %d",

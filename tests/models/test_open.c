@@ -2,6 +2,7 @@
  * test_open.c - vt_model_open() on valid and damaged checkpoints. The damaged
  * ones are made from tests/data/models.
  */
+#include "models/family.h"
 #include "models/model.h"
 #include "support/pictures.h"
 
@@ -439,7 +440,7 @@ Test(open, names_the_family)
     cr_assert_eq(vt_model_open(&m, TIMM "/model.safetensors"), VITCL_OK, "%s",
                  vt_message());
     c = vt_model_config(m);
-    cr_expect_str_eq(c->family, "vit");
+    cr_expect_str_eq(c->family->name, "vit");
     cr_expect_str_eq(c->name, "vit_base_patch16_224");
     cr_expect_str_eq(vt_model_type(m), "timm");
     cr_expect(c->depth == 2 && c->heads == 2 && c->mlp == 64 &&

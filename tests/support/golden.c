@@ -3,6 +3,7 @@
  * library saved it, input.safetensors and expected.safetensors.
  */
 #include "support/golden.h"
+#include "models/family.h"
 
 #include "support/device.h"
 #include "support/near.h"
@@ -131,10 +132,10 @@ static int rank(const char *name, int block)
  * buffers. */
 static bool is_idle(const vt_config *c, const char *name)
 {
-    if (c->classes && strcmp(c->family, "siglip") == 0 &&
+    if (c->classes && strcmp(c->family->name, "siglip") == 0 &&
         strstr(name, "vision_model.head."))
         return true;
-    if (c->classes && strcmp(c->family, "clip") == 0 &&
+    if (c->classes && strcmp(c->family->name, "clip") == 0 &&
         strstr(name, "vision_model.post_layernorm."))
         return true;
     return strstr(name, "mask_token") || strstr(name, ".running_") ||

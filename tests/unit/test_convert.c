@@ -7,6 +7,7 @@
  */
 #include "base/memory.h"
 #include "convert/timm.h"
+#include "models/family.h"
 #include "support/paths.h"
 #include "support/pictures.h"
 #include "weights/weights.h"
@@ -523,7 +524,10 @@ Test(convert, the_ratio_gives_the_width)
 {
     for (int width = 1; width <= 96; width++)
         for (int mlp = 1; mlp <= 4 * width; mlp++) {
-            const vt_config c = {.width = width, .mlp = mlp, .heads = 1};
+            const vt_config c = {.family = &vt_family_vit,
+                                 .width = width,
+                                 .mlp = mlp,
+                                 .heads = 1};
             vt_json *json = NULL;
             double ratio = 0;
             char *args = NULL, text[512];

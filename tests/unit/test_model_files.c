@@ -2,6 +2,7 @@
  * test_model_files.c - untrained models, and trained ones with new heads.
  */
 #include "base/memory.h"
+#include "models/family.h"
 #include "train/model_files.h"
 
 #include "support/near.h"
@@ -126,7 +127,7 @@ Test(model_files, presets_and_hybrids_open)
         cr_assert_eq(vt_model_open(&m, folder), VITCL_OK, "%d: %s", i,
                      vt_message());
         c = vt_model_config(m);
-        cr_expect_str_eq(c->family, "hybrid");
+        cr_expect_str_eq(c->family->name, "hybrid");
         cr_expect_eq((uint64_t)vt_model_tokens(m, c->height, c->width_px),
                      tokens[i], "%d", i);
         vt_model_close(m);

@@ -1,0 +1,132 @@
+/*
+ * family.h - the record by which a family's file says all that others must know
+ * of it.
+ *
+ * Nobody compares a family's name. What is asked about one is a member here: a
+ * new question is a new member, and its answer is in the families' files.
+ */
+#ifndef VT_MODELS_FAMILY_H
+#define VT_MODELS_FAMILY_H
+#include "models/model.h"
+
+/* A text tower of Hugging Face, and the defaults of its class. */
+typedef struct vt_text_class {
+    bool sigmoid; /* trained with one for each text; else tokens do not attend
+                   * to those behind them */
+    bool two_is_highest; /* eos_token_id 2 is no number: VT_END_HIGHEST */
+    int width, mlp, heads, context, vocabulary;
+    vt_act act;
+    float eps;
+    vt_end_kind end_kind;
+    float logit_scale, logit_bias; /* if the file has none */
+    const char *projection; /* the key of its width; NULL: of both towers' */
+} vt_text_class;
+
+extern const vt_text_class vt_siglip_text; /* NaFlex's, too */
+
+/* A class of Hugging Face, or several that differ in nothing here. */
+typedef struct vt_hf_class {
+    const char *types; /* model_types, separated by "|" */
+    /* They are of two towers: with "_vision_model" behind it a type is of the
+     * picture tower alone, with "_text_model" of the text tower. */
+    bool towers;
+    bool dict;                 /* the older spelling, vision_config_dict */
+    const vt_text_class *text; /* NULL: none that is supported ... */
+    const char *other;         /* ... which is then this */
+    /* defaults; 0: those of most classes, 12 and 224 */
+    float eps;
+    vt_act act;
+    int depth, heads, height, width;
+    bool no_class_token;
+    bool no_mlp_size; /* it has mlp_ratio in place of intermediate_size */
+} vt_hf_class;
+
+/* What a part of an architecture's name says in timm, where model_args do not
+ * say it. */
+typedef enum {
+    VT_SAYS_POOL,       /* text: global_pool */
+    VT_SAYS_ACT,        /* a vt_act */
+    VT_SAYS_EPS,        /* the epsilon */
+    VT_SAYS_HEADS,      /* their number; below zero: their width, which is right
+                        * only if the model is as wide as timm's */
+    VT_SAYS_REGISTERS,  /* their number */
+    VT_SAYS_BARE,       /* there may be no norm behind the blocks */
+    VT_SAYS_RMS,        /* norms without mean and bias */
+    VT_SAYS_POST_NORM,  /* norms behind attention and MLP */
+    VT_SAYS_PATCH_NORM, /* a norm of the projected patches */
+    VT_SAYS_POOL_ALL    /* the pool reads the prefix tokens, too */
+} vt_says;
+typedef struct vt_mark {
+    const char *part; /* of the name; "": any name */
+    vt_says what;
+    double number;
+    const char *text;
+} vt_mark;
+
+struct vt_family {
+    const char *name;
+    const char *looks;      /* "the file looks like a <looks>" */
+    const char *looks_text; /* the same of its text tower; NULL: none */
+    const vt_hf_class *hf;  /* ends without types; NULL: none */
+    const char *timm;       /* architectures, in the words of fnmatch(), with
+                             * "|" between; NULL: none */
+    const vt_mark *marks;   /* end without a part; NULL: none */
+    /* Where names do not show it: is this checkpoint of this family? One of the
+     * two may be NULL. NULL: the names decide. */
+    bool (*match)(const vt_json *config, const vt_weights *w);
+    vitcl_status (*configure)(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path);
+    void (*build)(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out);
+
+    const char *pools;   /* the only ones of timm's, "|" between; NULL: all */
+    bool fixed_norm;     /* timm's norm_layer cannot be chosen */
+    bool own_positions;  /* its attention has positions of its own */
+    bool no_key_bias;    /* keys may have no bias */
+    bool idle_head;      /* HF's classifiers do not use the tower's own head */
+    bool processor_size; /* HF's pictures have the processor's size */
+    bool finetunes;      /* also HF's and Google's files, in timm's form */
+    bool as_beit;        /* timm and HF have it in BEiT's form */
+    bool conv_head;      /* the head is a convolution, head.fc */
+};
+
+/* Where a new family is added. The first match is used, so special families
+ * come before general ones. */
+#define VT_FAMILIES(X)                                                         \
+    X(resnet)                                                                  \
+    X(mobileclip)                                                              \
+    X(hybrid)                                                                  \
+    X(resnetd)                                                                 \
+    X(naflex)                                                                  \
+    X(relpos)                                                                  \
+    X(eva02)                                                                   \
+    X(rotary)                                                                  \
+    X(beit)                                                                    \
+    X(deit)                                                                    \
+    X(dinov2)                                                                  \
+    X(clip)                                                                    \
+    X(siglip)                                                                  \
+    X(aimv2)                                                                   \
+    X(yolos)                                                                   \
+    X(axial)                                                                   \
+    X(vit)
+#define VT_FAMILY(name) extern const vt_family vt_family_##name;
+VT_FAMILIES(VT_FAMILY)
+
+/* ---- families.c ---- */
+extern const vt_family *const vt_families[]; /* end with NULL */
+
+/* The family of a checkpoint; NULL: none. One of the two may be NULL. */
+const vt_family *vt_family_find(const vt_json *config, const vt_weights *w);
+/* The family whose text tower this is. */
+const vt_family *vt_family_of_text(bool sigmoid);
+/* The one that has HF's class of this model_type. */
+const vt_family *vt_family_of_type(const char *type);
+
+/* ---- family.c: of one family ---- */
+/* HF's class of this model_type; NULL: another family's. */
+const vt_hf_class *vt_hf_class_of(const vt_family *family, const char *type);
+/* What this architecture's name says of it; NULL: nothing. */
+const vt_mark *vt_family_says(const vt_config *c, vt_says what);
+
+#endif
