@@ -77,15 +77,6 @@ int vt_user_folder(vt_user_dir dir, bool make)
     return fd;
 }
 
-int vt_user_cache(void)
-{
-    const char *off = vt_getenv("VITCL_CACHE");
-
-    if (off && strcmp(off, "off") == 0)
-        return -1;
-    return vt_user_folder(VT_USER_CACHE, true);
-}
-
 /* Non-blocking: it may be a pipe. */
 int vt_user_open(int folder, const char *name)
 {
@@ -162,13 +153,13 @@ bool vt_user_text(char **out, const char **why, int folder, const char *name,
     return true;
 }
 
-bool vt_user_write(int folder, const char *name, const void *head,
-                   size_t head_size, const void *body, size_t size)
+bool vt_user_write(int folder, const char *name, const vt_user_part *parts,
+                   size_t n)
 {
     static atomic_uint count;
     char temporary[128];
     unsigned tries = 0;
-    bool good;
+    bool good = true;
     int fd, why;
 
     do { /* in a container, a killed process had the same number */
@@ -179,8 +170,10 @@ bool vt_user_write(int folder, const char *name, const void *head,
     } while (fd < 0 && errno == EEXIST && ++tries < 100);
     if (fd < 0)
         return false;
-    good = write_all(fd, head, head_size) && write_all(fd, body, size) &&
-           fsync(fd) == 0 && renameat(folder, temporary, folder, name) == 0;
+    for (size_t i = 0; i < n && good; i++)
+        good = write_all(fd, parts[i].data, parts[i].size);
+    good = good && fsync(fd) == 0 &&
+           renameat(folder, temporary, folder, name) == 0;
     why = errno;
     if (!good)
         unlinkat(folder, temporary, 0);

@@ -23,9 +23,6 @@ bool vt_user_path(char *out, size_t size, vt_user_dir dir);
 /* Opens that folder, and creates it if `make`. -1: absent or not safe to use;
  * errno says why, 0 if others can write to it or it has no path. */
 int vt_user_folder(vt_user_dir dir, bool make);
-/* The folder for caches, created if it is missing; -1: none, or switched off by
- * VITCL_CACHE=off. */
-int vt_user_cache(void);
 /* Opens a file of the folder for reading; whose it is remains to be asked. */
 int vt_user_open(int folder, const char *name);
 /* Is this a file (or folder) that only the user can have written? */
@@ -38,8 +35,13 @@ bool vt_user_read(int fd, void *out, size_t size); /* all of it */
  * absent (*why is NULL) or rejected (*why says why). */
 bool vt_user_text(char **out, const char **why, int folder, const char *name,
                   size_t limit);
-/* Writes the two parts through a temporary file. False: errno says why. */
-bool vt_user_write(int folder, const char *name, const void *head,
-                   size_t head_size, const void *body, size_t size);
+typedef struct vt_user_part {
+    const void *data;
+    size_t size;
+} vt_user_part;
+/* Writes the parts one after the other, through a temporary file. False: errno
+ * says why. */
+bool vt_user_write(int folder, const char *name, const vt_user_part *parts,
+                   size_t n);
 
 #endif

@@ -7,29 +7,18 @@
 #include "data/check.h"
 
 #include "base/environment.h"
+#include "base/kept.h"
 #include "base/memory.h"
 #include "base/sha256.h"
-#include "base/user_dir.h"
 #include "data/thumbs.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#define KEYS_MAX ((size_t)1 << 26)
-static const char magic[16] = "vitcl-pictures1"; /* the last byte is 0 */
-
-typedef struct head {
-    char magic[16];
-    uint64_t count;
-    uint8_t hash[32]; /* of the keys */
-} head;
 
 typedef struct check {
     const vt_dataset *d;
-    int folder; /* the cache; -1: none */
-    char name[80];
+    bool keeps; /* under this key: */
+    vt_kept_key cache;
     uint64_t *key;   /* [pictures]; 0: the file cannot be looked at */
     uint64_t *known; /* [known_count], ascending */
     size_t known_count;
@@ -81,9 +70,9 @@ static uint64_t key_of(const vt_dataset *d, uint32_t picture)
     return key;
 }
 
-/* The cache's file: by the folder, by the program, which may decode other
+/* The cache's key: the folder, by the program, which may decode other
  * formats in its next version, and by what says how pictures are decoded. */
-static void name_cache(check *c)
+static void find_cache(check *c)
 {
     static const char *const variables[] = {
         "VITCL_DECODE_PIXELS", "VITCL_DECODE_MEMORY", "VITCL_DECODE_SECONDS",
@@ -91,7 +80,7 @@ static void name_cache(check *c)
     const char *path = vt_dataset_path(c->d, 0);
     const size_t n = strlen(path) - strlen(vt_dataset_name(c->d, 0));
     vt_sha256_state s;
-    char hex[65], *root = NULL, *real = NULL;
+    char *root = NULL, *real = NULL;
 
     if (vt_format(&root, "%.*s", (int)n, path) == VITCL_OK)
         real = realpath(root, NULL);
@@ -104,12 +93,8 @@ static void name_cache(check *c)
     }
     if (real)
         vt_sha256_add(&s, real, strlen(real));
-    vt_sha256_end_hex(&s, hex);
-    snprintf(c->name, sizeof c->name, "%s.pictures", hex);
-    if (!real && c->folder >= 0) {
-        close(c->folder);
-        c->folder = -1;
-    }
+    vt_sha256_end(&s, c->cache.hash);
+    c->keeps = real != NULL;
     free(root);
     free(real);
 }
@@ -117,26 +102,13 @@ static void name_cache(check *c)
 /* Leaves known_count 0 where there is nothing to trust. */
 static void read_cache(check *c)
 {
-    const int fd = c->folder < 0 ? -1 : vt_user_open(c->folder, c->name);
-    struct stat file;
-    uint8_t hash[32];
-    head h;
+    void *keys;
+    size_t size;
 
-    if (fd < 0)
-        return;
-    if (vt_user_file(fd) && fstat(fd, &file) == 0 &&
-        vt_user_read(fd, &h, sizeof h) &&
-        memcmp(h.magic, magic, sizeof magic) == 0 && h.count <= KEYS_MAX &&
-        (uint64_t)file.st_size == sizeof h + h.count * sizeof *c->known &&
-        VT_NEW(&c->known, (size_t)h.count + 1) == VITCL_OK &&
-        vt_user_read(fd, c->known, (size_t)h.count * sizeof *c->known)) {
-        vt_sha256(c->known, (size_t)h.count * sizeof *c->known, hash);
-        if (memcmp(hash, h.hash, sizeof hash) == 0) {
-            c->known_count = (size_t)h.count;
-            vt_user_used(fd);
-        }
-    }
-    close(fd);
+    free(c->known);
+    c->known = NULL, c->known_count = 0;
+    if (c->keeps && vt_kept_get(&keys, &size, VT_KEPT_PICTURES, &c->cache))
+        c->known = keys, c->known_count = size / sizeof *c->known;
 }
 
 static size_t sort_once(uint64_t *key, size_t n)
@@ -155,14 +127,11 @@ static size_t sort_once(uint64_t *key, size_t n)
 static void write_cache(check *c, size_t looked_at)
 {
     const uint32_t n = vt_dataset_count(c->d);
-    head h = {.count = 0};
     uint64_t *good = NULL;
     size_t at = 0, todo = 0, count = 0;
 
-    if (c->folder < 0 || looked_at == 0)
+    if (!c->keeps || looked_at == 0)
         return;
-    free(c->known);
-    c->known = NULL, c->known_count = 0;
     read_cache(c);
     if (VT_NEW(&good, n + c->known_count) != VITCL_OK)
         return;
@@ -178,15 +147,13 @@ static void write_cache(check *c, size_t looked_at)
         if (keep)
             good[count++] = c->key[i];
     }
-    if (c->known_count > 0 && count + c->known_count <= KEYS_MAX) {
+    if (c->known_count > 0) {
         memcpy(good + count, c->known, c->known_count * sizeof *good);
         count += c->known_count;
     }
     count = sort_once(good, count);
-    memcpy(h.magic, magic, sizeof magic);
-    h.count = count;
-    vt_sha256(good, count * sizeof *good, h.hash);
-    vt_user_write(c->folder, c->name, &h, sizeof h, good, count * sizeof *good);
+    vt_kept_put(VT_KEPT_PICTURES, &c->cache,
+                &(vt_user_part){good, count * sizeof *good}, 1);
     free(good);
 }
 
@@ -225,15 +192,14 @@ vitcl_status vt_dataset_check(vt_broken *out, const vt_dataset *d,
 {
     vitcl_status st = VITCL_OK;
     const uint32_t n = vt_dataset_count(d);
-    check c = {.d = d, .folder = -1, .progress = progress, .context = context};
+    check c = {.d = d, .progress = progress, .context = context};
 
     *out = (vt_broken){0};
     if (n == 0 || !vt_dataset_path(d, 0))
         return VITCL_OK;
     VT_TRY(VT_NEW(&c.key, n));
     VT_TRY(VT_NEW(&c.todo, n));
-    c.folder = vt_user_cache();
-    name_cache(&c);
+    find_cache(&c);
     read_cache(&c);
     for (uint32_t i = 0; i < n; i++) {
         c.key[i] = key_of(d, i);
@@ -246,8 +212,6 @@ vitcl_status vt_dataset_check(vt_broken *out, const vt_dataset *d,
     VT_TRY(st);
     *out = c.broken, c.broken = (vt_broken){0};
 done:
-    if (c.folder >= 0)
-        close(c.folder);
     vt_broken_free(&c.broken);
     free(c.key);
     free(c.known);

@@ -292,7 +292,7 @@ void vt_programs_build(vt_dev *dev)
 {
     work_list w;
     const uint32_t units = dev->info.compute_units;
-    const bool forks = may_fork(dev) && units > 1 && vt_cache_on();
+    const bool forks = may_fork(dev) && units > 1 && vt_kept_on();
     unsigned processes;
 
     if (!is_pocl(dev) && !dev->report)

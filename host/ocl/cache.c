@@ -1,52 +1,26 @@
 /*
- * cache.c - built programs in $XDG_CACHE_HOME/vitcl (or ~/.cache/vitcl).
+ * cache.c - built programs, kept for the next start (base/kept.h).
  *
- * A file's name is the SHA-256 of everything that affects the build. The file
- * holds that hash again, then the length and the SHA-256 of the driver's
- * binary; or only the hash of a file that has this program and others (join.c).
- * It is written atomically (temporary name, rename), so processes need no
- * locks. If anything is wrong with it, the program is silently built from
- * source.
+ * The key is the SHA-256 of everything that affects the build. Kept is the
+ * driver's binary; or only the key of the program that has this one and others
+ * (join.c). If anything is wrong with it, the program is silently built from
+ * source. A binary is code that will run: base/user_dir.h says what is trusted.
  *
- * The folder's size is limited (evict.c): a load marks a file as used, and the
- * first save of a process removes files that are no longer used.
- *
- * A binary is code that will run: the folder must belong to the user, must not
- * be a symbolic link, and nobody else may write to it or to the file. All paths
- * are opened relative to the folder that was checked.
- *
- * VITCL_CACHE=off disables the cache. In a host of the library PoCL's own cache
- * has what is needed (driver_keeps()).
+ * In a host of the library PoCL's own cache has what is needed
+ * (driver_keeps()).
  */
 #include "ocl/cache.h"
 
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/user_dir.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define FORMAT "vitcl program 1\n" /* 16 bytes */
-#define REFERS "vitcl refers 1 \n" /* to another file, see join.c */
 #define LIMIT ((size_t)64 << 20)
-#define MOST_BYTES ((uint64_t)256 << 20) /* of all files together */
-
-typedef struct header {
-    char format[16];
-    uint8_t key[32], digest[32];
-    uint8_t size[8]; /* little-endian */
-} header;
-
-typedef struct reference {
-    char format[16];
-    uint8_t key[32], joint[32];
-} reference;
 
 /* ---- keys ---- */
 
@@ -93,15 +67,15 @@ vt_sha256_state vt_cache_key_begin(const char *common)
     vt_sha256_state s;
 
     vt_sha256_begin(&s);
-    vt_sha256_text(&s, FORMAT);
+    vt_sha256_text(&s, "vitcl program");
     vt_sha256_text(&s, common);
     return s;
 }
 
-vt_cache_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
-                              const char *text, const char *options)
+vt_kept_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
+                             const char *text, const char *options)
 {
-    vt_cache_key key;
+    vt_kept_key key;
 
     vt_sha256_text(&s, text);
     vt_sha256_text(&s, options);
@@ -112,37 +86,6 @@ vt_cache_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
 }
 
 /* ---- files ---- */
-
-vitcl_status vt_cache_setting(void)
-{
-    const char *word = vt_getenv("VITCL_CACHE");
-
-    return !word || !*word || strcmp(word, "off") == 0
-               ? VITCL_OK
-               : vt_fail(VITCL_EINVAL,
-                         "VITCL_CACHE is \"%.40s\"; it can be off", word);
-}
-
-void vt_cache_tell(void)
-{
-    const char *off = vt_getenv("VITCL_CACHE");
-    char path[4096] = "";
-    int folder;
-
-    if (!vt_logs())
-        return;
-    folder = vt_user_cache();
-    (void)vt_user_path(path, sizeof path, VT_USER_CACHE);
-    if (folder >= 0)
-        vt_log("cache: %s", path);
-    else if (off && strcmp(off, "off") == 0)
-        vt_log("cache: disabled by VITCL_CACHE=off");
-    else
-        vt_log("cache: none; %s%s", path[0] ? path : "HOME is not set",
-               path[0] ? " cannot be used" : "");
-    if (folder >= 0)
-        close(folder);
-}
 
 /* Can this folder be made, or be written to? Changes path. */
 static bool writable(char *path)
@@ -173,117 +116,32 @@ void vt_cache_tell_nvidia(void)
                "assembles its PTX again");
 }
 
-static void name_of(char out[80], const vt_cache_key *key)
-{
-    char hex[65];
-
-    vt_sha256_hex(hex, key->hash);
-    snprintf(out, 80, "%s.bin", hex);
-}
-
-static size_t size_of(const header *h)
-{
-    uint64_t n = 0;
-
-    for (int i = 7; i >= 0; i--)
-        n = n << 8 | h->size[i];
-    return n > LIMIT ? SIZE_MAX : (size_t)n;
-}
-
-/* The binary in a file, or NULL if the file is not intact. */
-static unsigned char *read_binary(size_t *size, int fd, const vt_cache_key *key)
-{
-    unsigned char *binary = NULL;
-    uint8_t digest[32];
-    struct stat st;
-    header h;
-
-    if (!vt_user_file(fd) || fstat(fd, &st) != 0 ||
-        !vt_user_read(fd, &h, sizeof h) ||
-        memcmp(h.format, FORMAT, sizeof h.format) != 0 ||
-        memcmp(h.key, key->hash, sizeof h.key) != 0)
-        return NULL;
-    *size = size_of(&h);
-    if (*size == 0 || *size == SIZE_MAX ||
-        (uintmax_t)st.st_size != *size + sizeof h ||
-        vt_new(&binary, *size, 1) != VITCL_OK)
-        return NULL;
-    if (vt_user_read(fd, binary, *size)) {
-        vt_sha256(binary, *size, digest);
-        if (memcmp(digest, h.digest, sizeof digest) == 0)
-            return binary;
-    }
-    free(binary);
-    return NULL;
-}
-
-bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
+bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_kept_key *key,
                    const char *options)
 {
-    const int folder = vt_user_cache();
-    const unsigned char *binary = NULL;
-    unsigned char *mine = NULL;
+    const unsigned char *binary;
     cl_program program = NULL;
     cl_int e = CL_SUCCESS, status = CL_SUCCESS;
-    size_t size = 0;
-    char name[80];
-    int fd;
+    void *mine;
+    size_t size;
 
-    if (folder < 0)
+    if (!vt_kept_get(&mine, &size, VT_KEPT_PROGRAM, key))
         return false;
-    name_of(name, key);
-    fd = vt_user_open(folder, name);
-    if (fd >= 0) {
-        binary = mine = read_binary(&size, fd, key);
-        if (mine)
-            vt_user_used(fd);
-        close(fd);
-    }
-    if (mine)
+    binary = mine;
+    if (size)
         program = clCreateProgramWithBinary(dev->context, 1, &dev->id, &size,
                                             &binary, &status, &e);
-    if (program && (e != CL_SUCCESS || status != CL_SUCCESS ||
-                    clBuildProgram(program, 1, &dev->id, options, NULL, NULL) !=
-                        CL_SUCCESS)) {
-        clReleaseProgram(program);
-        program = NULL;
-    }
-    if (fd >= 0 && !program)
-        unlinkat(folder, name, 0);
-    close(folder);
     free(mine);
-    if (program)
+    if (program && e == CL_SUCCESS && status == CL_SUCCESS &&
+        clBuildProgram(program, 1, &dev->id, options, NULL, NULL) ==
+            CL_SUCCESS) {
         *out = program;
-    return program != NULL;
-}
-
-static bool has(int folder, const vt_cache_key *key)
-{
-    struct stat st;
-    char name[80];
-
-    name_of(name, key);
-    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISREG(st.st_mode);
-}
-
-bool vt_cache_has(const vt_cache_key *key)
-{
-    const int folder = vt_user_cache();
-    const bool found = folder >= 0 && has(folder, key);
-
-    if (folder >= 0)
-        close(folder);
-    return found;
-}
-
-bool vt_cache_on(void)
-{
-    const int folder = vt_user_cache();
-
-    if (folder >= 0)
-        close(folder);
-    return folder >= 0;
+        return true;
+    }
+    if (program)
+        clReleaseProgram(program);
+    vt_kept_drop(VT_KEPT_PROGRAM, key);
+    return false;
 }
 
 unsigned char *vt_program_binary(size_t *size, cl_program program)
@@ -320,81 +178,48 @@ static bool driver_keeps(const vt_dev *dev)
  * PoCL 3.1 aborts if a kernel of the same program, built for another device,
  * ends while it makes the binary. The lock and the file see to that: who comes
  * second finds the file. If no file can be written, nobody asks any more. */
-void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program)
+void vt_cache_save(vt_dev *dev, const vt_kept_key *key, cl_program program)
 {
     static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
-    static bool swept, failed;
-    const int folder = vt_user_cache();
+    static bool failed;
     unsigned char *binary = NULL;
-    header h = {.format = FORMAT};
-    char name[80];
     size_t size;
 
-    if (folder < 0 || dev->fleeting || driver_keeps(dev))
-        goto done;
+    if (dev->fleeting || driver_keeps(dev) || !vt_kept_on())
+        return;
     pthread_mutex_lock(&saving);
-    if (!failed && !has(folder, key) &&
-        (binary = vt_program_binary(&size, program)) != NULL) {
-        memcpy(h.key, key->hash, sizeof h.key);
-        vt_sha256(binary, size, h.digest);
-        for (size_t i = 0; i < 8; i++)
-            h.size[i] = (uint8_t)((uint64_t)size >> (8 * i));
-        name_of(name, key);
-        failed = !vt_user_write(folder, name, &h, sizeof h, binary, size);
-        if (!swept)
-            vt_cache_evict(folder, MOST_BYTES, time(NULL));
-        swept = true;
-    }
+    if (!failed && !vt_kept_has(VT_KEPT_PROGRAM, key) &&
+        (binary = vt_program_binary(&size, program)) != NULL)
+        failed = !vt_kept_put(VT_KEPT_PROGRAM, key,
+                              &(vt_user_part){binary, size}, 1);
     pthread_mutex_unlock(&saving);
-done:
-    if (folder >= 0)
-        close(folder);
     free(binary);
 }
 
 /* ---- references ---- */
 
-void vt_cache_refer(vt_dev *dev, const vt_cache_key *key,
-                    const vt_cache_key *joint)
+void vt_cache_refer(vt_dev *dev, const vt_kept_key *key,
+                    const vt_kept_key *joint)
 {
-    const int folder = vt_user_cache();
-    reference r = {.format = REFERS};
-    char name[80];
-
-    if (folder < 0)
-        return;
-    memcpy(r.key, key->hash, sizeof r.key);
-    memcpy(r.joint, joint->hash, sizeof r.joint);
-    name_of(name, key);
-    if (!dev->fleeting && has(folder, joint)) /* vt_cache_save() wrote it */
-        vt_user_write(folder, name, &r, sizeof r.format,
-                      (const char *)&r + sizeof r.format,
-                      sizeof r - sizeof r.format);
-    close(folder);
+    /* vt_cache_save() wrote it */
+    if (!dev->fleeting && vt_kept_has(VT_KEPT_PROGRAM, joint))
+        vt_kept_put(VT_KEPT_JOINT, key, &(vt_user_part){joint, sizeof *joint},
+                    1);
 }
 
-bool vt_cache_referred(vt_cache_key *joint, const vt_cache_key *key)
+bool vt_cache_referred(vt_kept_key *joint, const vt_kept_key *key)
 {
-    const int folder = vt_user_cache();
-    reference r;
-    char name[80];
-    bool good;
-    int fd;
+    vt_kept_file f;
 
-    if (folder < 0)
-        return false;
-    name_of(name, key);
-    fd = vt_user_open(folder, name);
-    close(folder);
-    if (fd < 0)
-        return false;
-    good = vt_user_file(fd) && vt_user_read(fd, &r, sizeof r) &&
-           memcmp(r.format, REFERS, sizeof r.format) == 0 &&
-           memcmp(r.key, key->hash, sizeof r.key) == 0;
-    if (good) {
-        memcpy(joint->hash, r.joint, sizeof r.joint);
-        vt_user_used(fd);
-    }
-    close(fd);
-    return good;
+    return vt_kept_open(&f, VT_KEPT_JOINT, key) &&
+           vt_kept_close(&f, vt_kept_read(&f, joint, sizeof *joint));
+}
+
+bool vt_cache_has(const vt_kept_key *key)
+{
+    vt_kept_key joint;
+
+    return (vt_cache_referred(&joint, key) &&
+            vt_kept_has(VT_KEPT_PROGRAM, &joint)) ||
+           vt_kept_has(VT_KEPT_PROGRAM, key);
 }

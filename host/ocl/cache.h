@@ -5,42 +5,30 @@
 #define VT_OCL_CACHE_H
 #include "ocl/objects.h"
 
+#include "base/kept.h"
 #include "base/sha256.h"
-
-#include <time.h>
-
-typedef struct vt_cache_key {
-    uint8_t hash[32];
-} vt_cache_key;
 
 /* The key: everything that affects how the two texts are compiled. In two
  * steps, for many keys with the same common text. */
 vt_sha256_state vt_cache_key_begin(const char *common);
-vt_cache_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
-                              const char *text, const char *options);
+vt_kept_key vt_cache_key_end(vt_sha256_state s, const vt_dev *dev,
+                             const char *text, const char *options);
 /* Loads a built program. False: absent, damaged (then removed), rejected by the
  * driver, or the cache is disabled. Never an error. */
-bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_cache_key *key,
+bool vt_cache_load(cl_program *out, vt_dev *dev, const vt_kept_key *key,
                    const char *options);
 /* A built program's binary and a zero behind it, which the caller frees; or
  * NULL. */
 unsigned char *vt_program_binary(size_t *size, cl_program program);
-bool vt_cache_on(void);
-/* VITCL_EINVAL unless VITCL_CACHE is off or not set. */
-vitcl_status vt_cache_setting(void);
-void vt_cache_tell(void); /* logs the folder */
 /* Logs, once, that NVIDIA's driver has no folder for what it makes of PTX: each
  * start then assembles that again, also of programs that are in our cache. */
 void vt_cache_tell_nvidia(void);
-bool vt_cache_has(const vt_cache_key *key); /* is there a file? */
-/* Removes files not used for long from the open folder, then the least recently
- * used ones beyond most_bytes. */
-void vt_cache_evict(int folder, uint64_t most_bytes, time_t now);
-void vt_cache_save(vt_dev *dev, const vt_cache_key *key, cl_program program);
-/* The file of `key` is to say that its program is part of `joint`. */
-void vt_cache_refer(vt_dev *dev, const vt_cache_key *key,
-                    const vt_cache_key *joint);
-/* Does it say so? */
-bool vt_cache_referred(vt_cache_key *joint, const vt_cache_key *key);
+void vt_cache_save(vt_dev *dev, const vt_kept_key *key, cl_program program);
+/* Keeps that the program of `key` is part of `joint`. */
+void vt_cache_refer(vt_dev *dev, const vt_kept_key *key,
+                    const vt_kept_key *joint);
+bool vt_cache_referred(vt_kept_key *joint, const vt_kept_key *key);
+/* Is there a file, alone or joint? */
+bool vt_cache_has(const vt_kept_key *key);
 
 #endif

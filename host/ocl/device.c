@@ -144,7 +144,7 @@ static vitcl_status open_found(vt_dev **out, const vt_driver_device *f)
            "floats",
            dev->info.id, dev->info.name, dev->info.platform, dev->info.driver,
            dev->info.opencl_c, dev->info.compute_units, dev->vector);
-    vt_cache_tell();
+    vt_kept_tell();
     if (vt_dev_reports(dev, "cl_nv_device_attribute_query"))
         vt_cache_tell_nvidia();
     *out = dev, dev = NULL;
@@ -188,7 +188,7 @@ void vt_dev_free(vt_dev *dev)
 {
     if (!dev || atomic_fetch_sub(&dev->refs, 1) != 1)
         return;
-    for (int i = 0; i < VT_KEPT; i++)
+    for (int i = 0; i < VT_ATTACHED; i++)
         if (dev->drop[i])
             dev->drop[i](dev->attached[i]);
     vt_programs_free(dev);
@@ -225,14 +225,14 @@ vt_class vt_dev_class(const vt_dev *dev)
     return dev->class;
 }
 
-void vt_dev_attach(vt_dev *dev, vt_kept what, void *state,
+void vt_dev_attach(vt_dev *dev, vt_attached what, void *state,
                    void (*drop)(void *state))
 {
     dev->attached[what] = state;
     dev->drop[what] = drop;
 }
 
-void *vt_dev_attached(const vt_dev *dev, vt_kept what)
+void *vt_dev_attached(const vt_dev *dev, vt_attached what)
 {
     return dev->attached[what];
 }

@@ -245,11 +245,11 @@ done:
     return st;
 }
 
-vitcl_status vt_dev_key(char hex[65], const vt_dev *dev,
+vitcl_status vt_dev_key(vt_kept_key *out, const vt_dev *dev,
                         const char *const *sources, const char *what)
 {
     vt_common common = {.text = NULL};
-    vt_cache_key key;
+    vt_kept_key key;
     char *text = NULL;
     vitcl_status st;
 
@@ -266,7 +266,7 @@ vitcl_status vt_dev_key(char hex[65], const vt_dev *dev,
         free(text);
         text = NULL;
     }
-    vt_sha256_hex(hex, key.hash);
+    *out = key;
 done:
     vt_common_free(&common);
     return st;

@@ -404,7 +404,7 @@ static unsigned take(vt_dev *dev, vt_program **list, unsigned n)
 }
 
 static void put(vt_dev *dev, vt_program *const *list, unsigned n,
-                cl_program program, const vt_cache_key *joint)
+                cl_program program, const vt_kept_key *joint)
 {
     pthread_mutex_lock(&dev->lock);
     for (unsigned i = 0; i < n; i++) {
@@ -468,7 +468,7 @@ bool vt_programs_join(vt_dev *dev, vt_program *const *wanted, unsigned n,
 /* ---- load ---- */
 
 /* The joint program, if another of its programs has been loaded. */
-static cl_program loaded(vt_dev *dev, const vt_cache_key *joint)
+static cl_program loaded(vt_dev *dev, const vt_kept_key *joint)
 {
     cl_program program = NULL;
 
@@ -485,7 +485,7 @@ static cl_program loaded(vt_dev *dev, const vt_cache_key *joint)
 bool vt_joint_load(cl_program *out, vt_dev *dev, vt_program *p,
                    const vt_inputs *r)
 {
-    vt_cache_key joint;
+    vt_kept_key joint;
 
     if (!vt_cache_referred(&joint, &r->key))
         return false;

@@ -34,8 +34,8 @@ struct vt_dev {
     vt_compiling report;        /* NULL: nobody watches */
     void *report_context;
     uint32_t compiled, compiling; /* done and total */
-    void *attached[VT_KEPT];      /* vt_dev_attach() */
-    void (*drop[VT_KEPT])(void *);
+    void *attached[VT_ATTACHED];  /* vt_dev_attach() */
+    void (*drop[VT_ATTACHED])(void *);
     bool fleeting; /* for trials: programs are not kept on disk */
     atomic_uint_fast64_t programs_built, kernels_made, buffers_made, args_set,
         lookups;

@@ -8,6 +8,7 @@
  */
 #ifndef VT_OCL_OCL_H
 #define VT_OCL_OCL_H
+#include "base/kept.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -49,14 +50,14 @@ bool vt_dev_allows(const vt_dev *dev, uint64_t bytes);
 /* What other folders keep with a device: each attaches its state once, before
  * the device is shared. drop() is called with the last reference. */
 typedef enum {
-    VT_KEPT_UNITS,
-    VT_KEPT_PARAMS,
-    VT_KEPT_PRODUCT,
-    VT_KEPT
-} vt_kept;
-void vt_dev_attach(vt_dev *dev, vt_kept what, void *state,
+    VT_ATTACHED_UNITS,
+    VT_ATTACHED_PARAMS,
+    VT_ATTACHED_PRODUCT,
+    VT_ATTACHED
+} vt_attached;
+void vt_dev_attach(vt_dev *dev, vt_attached what, void *state,
                    void (*drop)(void *state));
-void *vt_dev_attached(const vt_dev *dev, vt_kept what);
+void *vt_dev_attached(const vt_dev *dev, vt_attached what);
 /* Completes the description, before the device is shared. */
 void vt_dev_describe(vt_dev *dev, const vitcl_device_info *info);
 /* Called while programs are compiled for the device, by one thread at a time:
@@ -100,10 +101,10 @@ size_t vt_item_stack(void);
 /* The largest work-group for a GPU-class kernel. */
 size_t vt_dev_group_max(const vt_dev *dev);
 
-/* Names a result on disk: a hash of the device, its driver, the environment,
- * `what`, and the text of these kernels, cl/NAME.cl, ended by NULL, and of all
- * that stands before them. */
-vitcl_status vt_dev_key(char hex[65], const vt_dev *dev,
+/* The key of a result that is kept: a hash of the device, its driver, the
+ * environment, `what`, and the text of these kernels, cl/NAME.cl, ended by
+ * NULL, and of all that stands before them. */
+vitcl_status vt_dev_key(vt_kept_key *out, const vt_dev *dev,
                         const char *const *sources, const char *what);
 
 typedef struct vt_counters {

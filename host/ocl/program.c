@@ -193,10 +193,8 @@ unsigned vt_programs_missing(vt_program **list, unsigned size, vt_dev *dev)
     pthread_mutex_unlock(&dev->lock);
     for (unsigned i = 0; i < n; i++) {
         vt_inputs r;
-        vt_cache_key joint;
 
-        if (vt_inputs_of(&r, dev, list[i]) == VITCL_OK &&
-            !vt_cache_has(vt_cache_referred(&joint, &r.key) ? &joint : &r.key))
+        if (vt_inputs_of(&r, dev, list[i]) == VITCL_OK && !vt_cache_has(&r.key))
             list[kept++] = list[i];
         vt_inputs_free(&r);
     }

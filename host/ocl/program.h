@@ -12,7 +12,7 @@ struct vt_program {
     bool building;
     cl_program program; /* NULL until it is built */
     bool joined;        /* the program's file on disk is that of `joint` */
-    vt_cache_key joint;
+    vt_kept_key joint;
 };
 
 /* ---- inputs.c ---- */
@@ -47,7 +47,7 @@ bool vt_same_head(const vt_common *c, const char *a, const char *b);
 typedef struct vt_inputs {
     vt_common common;
     char *text, *options;
-    vt_cache_key key;
+    vt_kept_key key;
 } vt_inputs;
 
 vitcl_status vt_inputs_of(vt_inputs *r, const vt_dev *dev, const vt_program *p);

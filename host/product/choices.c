@@ -162,8 +162,10 @@ bool vt_choice_save(char answer[VT_CHOICE], const char *question,
         if (vt_format(&lines, "%s%s%s%s\t%s\t%s\n", text ? "" : note, old,
                       *old && old[strlen(old) - 1] != '\n' ? "\n" : "",
                       VITCL_VERSION, question, answer) == VITCL_OK)
-            good = vt_user_write(folder, NAME, FORMAT, strlen(FORMAT), lines,
-                                 strlen(lines));
+            good = vt_user_write(folder, NAME,
+                                 (vt_user_part[]){{FORMAT, strlen(FORMAT)},
+                                                  {lines, strlen(lines)}},
+                                 2);
     }
     close(folder);
     free(text);

@@ -48,7 +48,7 @@ vitcl_status vt_product_open(vt_dev **out, const char *select)
     VT_TRY(vt_dot_setting());
     VT_TRY(vt_mma_setting());
     VT_TRY(vt_variant_setting());
-    VT_TRY(vt_cache_setting());
+    VT_TRY(vt_kept_setting());
     VT_TRY(vt_attempt_setting());
     VT_TRY(vt_dev_open(&dev, select));
     info = *vt_dev_info(dev);

@@ -10,6 +10,7 @@
 #include "product/fastest.h"
 
 #include "base/environment.h"
+#include "base/kept.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "product/race.h"
@@ -182,10 +183,8 @@ static bool processor_known(void)
 
 bool vt_fastest_possible(vt_class class)
 {
-    const char *off = vt_getenv("VITCL_CACHE");
-
-    return (class == VT_CLASS_GPU || !processor_known()) &&
-           !(off && strcmp(off, "off") == 0) && vt_choices_possible();
+    return (class == VT_CLASS_GPU || !processor_known()) && !vt_kept_off() &&
+           vt_choices_possible();
 }
 
 /* ---- a device's memory ---- */

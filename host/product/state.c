@@ -23,12 +23,12 @@ vitcl_status vt_product_state_open(vt_dev *dev)
 
     if (st == VITCL_OK) {
         pthread_mutex_init(&s->lock, NULL);
-        vt_dev_attach(dev, VT_KEPT_PRODUCT, s, drop);
+        vt_dev_attach(dev, VT_ATTACHED_PRODUCT, s, drop);
     }
     return st;
 }
 
 vt_product_state *vt_product_state_of(const vt_dev *dev)
 {
-    return vt_dev_attached(dev, VT_KEPT_PRODUCT);
+    return vt_dev_attached(dev, VT_ATTACHED_PRODUCT);
 }

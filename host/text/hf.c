@@ -4,10 +4,10 @@
  */
 #include "base/file.h"
 #include "base/number.h"
-#include "text/kept.h"
 #include "text/stream.h"
 #include "text/token_keys.h"
 #include "text/tokenizer.h"
+#include "text/vocab_cache.h"
 
 #include <math.h>
 #include <string.h>
@@ -351,7 +351,7 @@ vitcl_status vt_read_tokenizer_json(vt_tokenizer *t, const char *folder,
 
     (void)folder;
     if (!t->fresh)
-        vt_kept_load(&t->kept, &parts.rest, t, path);
+        vt_vocab_cache_load(&t->kept, &parts.rest, t, path);
     if (!t->kept) {
         VT_TRY(vt_file_read(&file, path, FILE_MAX));
         vt_sha256_add(&t->hash, file.data, file.size);
@@ -362,8 +362,8 @@ vitcl_status vt_read_tokenizer_json(vt_tokenizer *t, const char *folder,
     VT_TRY(vt_token_keys_json(root, path));
     VT_TRY(read_model(t, vt_json_get(root, "model"), &parts, path));
     VT_TRY(read_rest(t, root, path));
-    if (file.size >= VT_KEPT_LEAST)
-        vt_kept_save(&parts.rest, t);
+    if (file.size >= VT_VOCAB_CACHED)
+        vt_vocab_cache_save(&parts.rest, t);
 done:
     vt_json_free(root);
     free(parts.rest.s);

@@ -236,7 +236,7 @@ vitcl_status vt_params_save(const vt_dev *dev, const char *entry)
     while (good && (old = next_line(&rest)))
         good = !stays(old, key) || append(&out, &used, &cap, old);
     good = good && append(&out, &used, &cap, line);
-    if (good && !vt_user_write(folder, NAME, "", 0, out, used))
+    if (good && !vt_user_write(folder, NAME, &(vt_user_part){out, used}, 1))
         good = false, error = errno;
     if (!good)
         st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(error));

@@ -9,7 +9,7 @@
 
 static vt_params_table *table_of(const vt_dev *dev)
 {
-    return vt_dev_attached(dev, VT_KEPT_PARAMS);
+    return vt_dev_attached(dev, VT_ATTACHED_PARAMS);
 }
 
 vitcl_status vt_params_open(vt_dev *dev, vitcl_device_info *info)
@@ -18,7 +18,7 @@ vitcl_status vt_params_open(vt_dev *dev, vitcl_device_info *info)
     const vitcl_status st = VT_NEW(&table, 1);
 
     if (st == VITCL_OK) {
-        vt_dev_attach(dev, VT_KEPT_PARAMS, table, free);
+        vt_dev_attach(dev, VT_ATTACHED_PARAMS, table, free);
         vt_params_load(table, info);
     }
     return st;

@@ -11,11 +11,11 @@ vitcl_status vt_units_open(vt_dev *dev)
     const vitcl_status st = VT_NEW(&u, 1);
 
     if (st == VITCL_OK)
-        vt_dev_attach(dev, VT_KEPT_UNITS, u, free);
+        vt_dev_attach(dev, VT_ATTACHED_UNITS, u, free);
     return st;
 }
 
 vt_units *vt_units_of(const vt_dev *dev)
 {
-    return vt_dev_attached(dev, VT_KEPT_UNITS);
+    return vt_dev_attached(dev, VT_ATTACHED_UNITS);
 }

@@ -1,6 +1,6 @@
 /*
- * verdicts.h - the results of trials on a device, kept on disk so that each
- * trial runs once.
+ * verdicts.h - the results of trials on a device, kept so that each trial runs
+ * once.
  */
 #ifndef VT_UNITS_VERDICTS_H
 #define VT_UNITS_VERDICTS_H

@@ -149,7 +149,7 @@ cp -r "$VT_DATA/../../cl" lacking
 sed -i 's/^    const int chunk = .*/    __asm__ volatile("ud2");\n&/' \
     lacking/gemm_dot.cl
 answers plain8.npy --precision int8
-if grep -qs '^int8 by: [vt]' cache/vitcl/*.choice; then
+if grep -qs '^int8 by: [vt]' cache/vitcl/*.verdict; then
     answers plain8.npy --precision int8
     VITCL_DOT=off answers fma8.npy --precision int8
     err_lines 0

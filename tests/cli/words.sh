@@ -147,7 +147,7 @@ run 1 classify -m siglip $new,x p/0.png
 touch siglip/spiece.model # it has changed
 run 1 classify -m siglip $new p/0.png
 cp -p whole siglip/spiece.model
-for at in 3 60 200; do # format, number of labels, vectors
+for at in 3 90 99 200; do # format, checksum, kind of answer, vectors
     printf x | dd of="$file" bs=1 seek=$at conv=notrunc 2>/dev/null
     run 0 classify -m siglip $new --json p
     cmp out first || fail "a damaged file was believed"

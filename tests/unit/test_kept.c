@@ -2,9 +2,8 @@
  * test_kept.c - a large tokenizer.json in the cache: the second start is as the
  * first, and whatever is wrong with the file, it is made again.
  */
-#include "base/checksum.h"
 #include "support/pictures.h"
-#include "text/kept.h"
+#include "text/vocab_cache.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -15,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of the file: where a head's fields and its end are. */
-enum { KEY = 24, SUM = 56, REST = 64, PIECES = 80, HEAD = 96 };
+/* Of the file: where the checksum, the counts and the arrays are. */
+enum { SUM = 79, REST = 96, SCORED = 112, PIECES = 116, DATA = 136 };
 
 static const char *const models[] = {
     "{\"model\":{\"vocab\":{\"a\":7,\"b\":1,\"ab\":2,\"c\":3},"
@@ -43,7 +42,7 @@ static void make(const char *model)
         if (*s != '@')
             fputc(*s, f);
         else
-            for (size_t i = 0; i < VT_KEPT_LEAST; i += sizeof spaces)
+            for (size_t i = 0; i < VT_VOCAB_CACHED; i += sizeof spaces)
                 fwrite(spaces, 1, sizeof spaces, f);
     cr_assert_eq(fclose(f), 0);
 }
@@ -119,9 +118,11 @@ static bool used(const uint8_t *bytes, size_t n)
 {
     uint8_t now[4096];
     struct stat before, after;
+    const int fd = open(cached, O_RDONLY); /* so its number is not used again */
 
-    cr_assert_eq(stat(cached, &before), 0);
+    cr_assert_eq(fstat(fd, &before), 0);
     start();
+    close(fd);
     cr_assert_eq(stat(cached, &after), 0);
     cr_expect(after.st_mtime > 1000000);
     cr_expect_eq(load(now), n);
@@ -131,9 +132,14 @@ static bool used(const uint8_t *bytes, size_t n)
 
 static void sign(uint8_t *bytes, size_t n)
 {
-    const uint64_t sum = vt_checksum(bytes + REST, n - REST);
+    const uint32_t order = 0x01020304;
+    vt_summing *sum = NULL;
 
-    memcpy(bytes + SUM, &sum, sizeof sum);
+    cr_assert_eq(vt_summing_new(&sum), VITCL_OK);
+    vt_summing_add(sum, &order, sizeof order);
+    vt_summing_add(sum, bytes + REST, n - REST);
+    vt_checksum_print((char *)bytes + SUM, vt_summing_take(sum));
+    vt_summing_free(sum);
 }
 
 /* Each number of the file in turn is another one, under the right checksum.
@@ -144,8 +150,8 @@ static void change(const uint8_t *good, size_t n, bool signs)
     uint8_t bytes[4096];
     int taken = 0;
 
-    for (size_t at = 16, step; at + 4 <= n; at += step) {
-        step = !signs ? 116 : at < HEAD + 100 ? 4 : 28;
+    for (size_t at = signs ? REST : 0, step; at + 4 <= n; at += step) {
+        step = !signs ? 26 : at < DATA + 100 ? 4 : 28;
         for (size_t i = 0; i < 4; i += signs ? 1 : 4) {
             struct stat st;
 
@@ -159,10 +165,12 @@ static void change(const uint8_t *good, size_t n, bool signs)
             if (signs) {
                 vt_tokenizer *t = calloc(1, sizeof *t);
                 vt_chars rest = {0};
-                const int fd = open(cached, O_RDONLY);
+                vt_kept_file f = {.fd = open(cached, O_RDONLY),
+                                  .left = n - REST};
                 int32_t ids[8];
 
-                if (vt_kept_read(&rest, t, fd, bytes + KEY)) {
+                cr_assert_eq(lseek(f.fd, REST, SEEK_SET), REST);
+                if (vt_vocab_cache_read(&rest, t, &f)) {
                     taken++;
                     for (size_t k = 0; k < t->vocab.count; k++)
                         ids[k % 8] = vt_vocab_find(
@@ -170,7 +178,7 @@ static void change(const uint8_t *good, size_t n, bool signs)
                             t->vocab.pieces[k].size);
                     cr_expect(ids[0] < VT_PIECES_MAX);
                 }
-                close(fd);
+                close(f.fd);
                 free(rest.s);
                 vt_tokenizer_free(t);
                 continue;
@@ -196,7 +204,7 @@ static void try_all(const char *model)
     start();
     cr_assert_eq(find(), 1);
     n = load(good);
-    cr_assert(n > HEAD && n < sizeof good - 1);
+    cr_assert(n > DATA && n < sizeof good - 1);
     store(good, n);
     cr_expect(used(good, n));
     memcpy(bytes, good, n);
@@ -232,7 +240,7 @@ Test(kept, lies)
         size_t at;
         uint32_t value;
     } lies[] = {
-        {20, 2},                  /* scored */
+        {SCORED, 2},              /**/
         {REST, 0},                /* the rest of the text */
         {REST + 4, UINT32_MAX},   /* its upper half */
         {REST + 12, UINT32_MAX},  /* bytes of pieces */
@@ -242,7 +250,7 @@ Test(kept, lies)
         {PIECES + 4, 0},          /**/
         {PIECES + 8, UINT32_MAX}, /* merges */
         {PIECES + 12, 0},         /* their slots */
-        {HEAD, 0x7b7b7b7b},       /* the text is no JSON */
+        {DATA, 0x7b7b7b7b},       /* the text is no JSON */
     };
     uint8_t good[4096], bytes[4096];
     size_t n;

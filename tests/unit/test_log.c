@@ -125,36 +125,36 @@ Test(log, devices_and_compilers)
 Test(log, where_the_cache_is, .fini = vt_test_tidy)
 {
     const char *const folder = vt_test_folder();
-    vt_cache_key key = {{0}};
+    vt_kept_key key = {{0}};
     heard h = {.lines = 0};
     char want[400];
 
     unsetenv("VITCL_CACHE");
     setenv("XDG_CACHE_HOME", folder, 1);
-    vt_cache_tell(); /* to nobody */
+    vt_kept_tell(); /* to nobody */
     vitcl_log_set(listen, &h);
-    vt_cache_tell();
+    vt_kept_tell();
     snprintf(want, sizeof want, "cache: %s/vitcl\n", folder);
     cr_expect_str_eq(h.text, want);
-    cr_expect(vt_cache_on() && !vt_cache_has(&key));
+    cr_expect(vt_kept_on() && !vt_cache_has(&key));
 
     h = (heard){.lines = 0};
     setenv("VITCL_CACHE", "off", 1);
-    vt_cache_tell();
+    vt_kept_tell();
     cr_expect_str_eq(h.text, "cache: disabled by VITCL_CACHE=off\n");
-    cr_expect(!vt_cache_on() && !vt_cache_has(&key));
+    cr_expect(!vt_kept_on() && !vt_cache_has(&key));
 
     h = (heard){.lines = 0};
     unsetenv("VITCL_CACHE");
     setenv("XDG_CACHE_HOME", "/proc/none", 1);
-    vt_cache_tell();
+    vt_kept_tell();
     cr_expect_str_eq(h.text, "cache: none; /proc/none/vitcl cannot be used\n");
-    cr_expect(!vt_cache_on());
+    cr_expect(!vt_kept_on());
 
     h = (heard){.lines = 0};
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
-    vt_cache_tell();
+    vt_kept_tell();
     cr_expect_str_eq(h.text, "cache: none; HOME is not set\n");
     vitcl_log_set(NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "api/program.h"
 #include "base/file.h"
+#include "base/kept.h"
 #include "base/order.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
@@ -166,7 +167,7 @@ static void add_tokenizer(vt_sha256_state *h, const char *path)
 }
 
 /* False: it cannot be said, and nothing is kept. */
-static bool find_key(uint8_t key[KEPT_KEY], const label_set *s,
+static bool find_key(vt_kept_key *key, const label_set *s,
                      const vitcl_device *device, const vitcl_model *model,
                      const model_options *o, const text_options *how)
 {
@@ -181,7 +182,6 @@ static bool find_key(uint8_t key[KEPT_KEY], const label_set *s,
         return false;
     label_set_identity(set_id, s);
     vt_sha256_begin(&h);
-    vt_sha256_text(&h, "vitcl labels 1");
     vt_sha256_text(&h, vitcl_version());
     vt_sha256_text(&h, model_id);
     vt_sha256_text(&h, set_id);
@@ -192,8 +192,46 @@ static bool find_key(uint8_t key[KEPT_KEY], const label_set *s,
     vt_sha256_text(&h, how->lower ? "lower" : "");
     vt_sha256_text(&h, o->any_batch ? "any batch" : "");
     add_tokenizer(&h, path);
-    vt_sha256_end(&h, key);
+    vt_sha256_end(&h, key->hash);
     return true;
+}
+
+/* ---- the cache: a second start with these labels needs no text tower ---- */
+
+typedef struct kept_head {
+    uint32_t answer;
+    float scale, bias;
+} kept_head;
+
+static size_t vector_bytes(const label_set *s)
+{
+    return s->labels.count * s->width * sizeof *s->vector;
+}
+
+static bool load(label_set *s, const vt_kept_key *key)
+{
+    vt_kept_file f;
+    kept_head h;
+
+    if (!vt_kept_open(&f, VT_KEPT_LABELS, key) ||
+        !vt_kept_close(&f, vt_kept_read(&f, &h, sizeof h) &&
+                               (h.answer == VITCL_ONE_CLASS ||
+                                h.answer == VITCL_ANY_CLASSES) &&
+                               isfinite(h.scale) && isfinite(h.bias) &&
+                               vt_kept_read(&f, s->vector, vector_bytes(s))))
+        return false;
+    s->answer = (vitcl_answer)h.answer;
+    s->scale = h.scale, s->bias = h.bias;
+    return true;
+}
+
+static void save(const label_set *s, const vt_kept_key *key)
+{
+    const kept_head h = {(uint32_t)s->answer, s->scale, s->bias};
+
+    vt_kept_put(VT_KEPT_LABELS, key,
+                (vt_user_part[]){{&h, sizeof h}, {s->vector, vector_bytes(s)}},
+                2);
 }
 
 /* ---- vectors ---- */
@@ -246,7 +284,7 @@ int label_set_open(label_set *s, vitcl_device *device, const vitcl_model *model,
                    uint32_t width, const char *what)
 {
     const size_t n = s->labels.count;
-    uint8_t key[KEPT_KEY];
+    vt_kept_key key;
     bool keyed;
     int code;
 
@@ -259,12 +297,12 @@ int label_set_open(label_set *s, vitcl_device *device, const vitcl_model *model,
     s->scratch = calloc(width, sizeof *s->scratch);
     if (!s->vector || !s->logits || !s->scratch)
         return fail("out of memory for %zu labels", n);
-    keyed = !o->preset && find_key(key, s, device, model, o, how);
-    if (keyed && kept_load(s, key))
+    keyed = !o->preset && find_key(&key, s, device, model, o, how);
+    if (keyed && load(s, &key))
         return EXIT_OK;
     code = compute(s, device, o, how, what);
     if (code == EXIT_OK && keyed && !s->cut) /* which is said each time */
-        kept_save(s, key);
+        save(s, &key);
     return code;
 }
 

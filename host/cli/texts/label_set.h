@@ -37,11 +37,4 @@ int label_set_open(label_set *s, vitcl_device *device, const vitcl_model *model,
 const float *label_set_logits(label_set *s, const float *features);
 void label_set_close(label_set *s);
 
-/* ---- the cache (kept.c) ---- */
-
-enum { KEPT_KEY = 32 };
-/* False: there is nothing of this key, or the cache is off. */
-bool kept_load(label_set *s, const uint8_t key[KEPT_KEY]);
-void kept_save(const label_set *s, const uint8_t key[KEPT_KEY]);
-
 #endif
