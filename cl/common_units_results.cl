@@ -3,22 +3,19 @@
  * of a tile.
  *
  * STORE_TILE(s, earlier): stores C of the kernel's tile, or with SPLIT its sums
- * (common_units_products.cl). The kernel also has FRAGMENT_ROW(i): where its
- * sub-group's fragment i begins in the tile.
+ * (common_units_products.cl). ADD_TILE(free), behind it: common_parts.cl's. The
+ * kernel also has FRAGMENT_ROW(i): where its sub-group's fragment i begins in
+ * the tile.
  */
 #if defined(KIND) && defined(WN)
 
 /* Stores C[m,n], whose sum is y. */
 static inline void
-store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
-      global const float *restrict bias, global const float *restrict scale,
-      global const VT_TYPE(RST) * residual, int m, int n, int M, int N, int ldc,
-      int columns, int strips, sum y SUMS)
+store_sum(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
+          global const float *restrict bias, global const float *restrict scale,
+          global const VT_TYPE(RST) * residual, int m, int n, int M, int N,
+          int ldc, int columns, int strips, sum y)
 {
-#ifdef SPLIT
-    if (m < M && n < N)
-        sums[at + (vt_group(2) * (size_t)M + m) * N + n] = y;
-#else
     const size_t to = (size_t)m * ldc + n;
     float v = y;
 
@@ -30,8 +27,29 @@ store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
     v *= ((global const float *)(b + (size_t)columns * strips * 4))[n];
 #endif
     VT_STORE(CT, c, to, vt_epilogue(v, bias, scale, residual, n, to));
+}
+
+/* The same, or a part of it. */
+static inline void
+store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
+      global const float *restrict bias, global const float *restrict scale,
+      global const VT_TYPE(RST) * residual, int m, int n, int M, int N, int ldc,
+      int columns, int strips, sum y SUMS)
+{
+#ifdef SPLIT
+    if (m < M && n < N)
+        sums[at + (vt_group(2) * (size_t)M + m) * N + n] = y;
+#else
+    store_sum(c, a, b, bias, scale, residual, m, n, M, N, ldc, columns, strips,
+              y);
 #endif
 }
+#define STORE_ADDED(m, n, v)                                                   \
+    store_sum(c, a, b, bias, scale, residual, m, n, M, N, ldc, columns,        \
+              strips, v)
+#define ADD_TILE(free)                                                         \
+    VT_ADD_PARTS(sum, sums + at, counts, (strips + PART - 1) / PART, free,     \
+                 STORE_ADDED)
 #define STORE_FRAGMENT(s, earlier, i, j)                                       \
     EACH_FRAGMENT(e, CW)                                                       \
     store(c, a, b, bias, scale, residual,                                      \

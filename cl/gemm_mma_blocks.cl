@@ -88,5 +88,6 @@ gemm_mma_blocks(PRODUCT)
         pb = next;
     }
     STORE_TILE(s, earlier);
+    ADD_TILE(ta);
 }
 #endif

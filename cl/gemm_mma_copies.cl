@@ -150,5 +150,6 @@ gemm_mma_copies(PRODUCT)
     TAKE_SUMS(s);
 #endif
     STORE_TILE(s, earlier);
+    ADD_TILE(ta);
 }
 #endif

@@ -56,5 +56,6 @@ gemm_mma_registers(PRODUCT)
         }
     }
     STORE_TILE(s, earlier);
+    ADD_TILE(ta);
 }
 #endif

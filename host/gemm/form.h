@@ -68,6 +68,7 @@ struct vt_gemm {
     vt_told t;
     vt_gemm_bufs bufs;
     vt_kernel *kernel[4]; /* launched in order by default */
+    vt_buf *counts;       /* of parts.h */
     void *state;          /* the form's; freed by its free() */
     char note[96];        /* for vt_gemm_describe(): the provider, then the form
                            * in words; default: the provider */

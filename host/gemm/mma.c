@@ -119,9 +119,10 @@ static bool large_fit(const vt_dev *dev, const vt_told *t)
 typedef struct cut {
     const vt_mma_kind *kind;
     vt_mma_shape shape;
-    int terms;   /* of a part of K; K: all of it */
-    int parts;   /* with their own work-groups */
-    bool groups; /* by wgmma */
+    int terms;         /* of a part of K; K: all of it */
+    int parts;         /* with their own work-groups */
+    bool groups;       /* by wgmma */
+    const char *fence; /* of parts.h; NULL: gemm_sum adds the parts */
 } cut;
 
 /* A gradient of weights: work-groups for two to four rounds of all processors,
@@ -168,6 +169,7 @@ static cut divide(const vt_dev *dev, const vt_told *t)
         c.shape = least;
     if (tiles(k, least, rows, d->N) < units)
         c.parts = vt_divide_up(d->K, c.terms);
+    c.fence = c.parts > 1 ? vt_part_fence(dev) : NULL;
     c.groups = t->unit.groups && c.shape.fn == w->shape.fn;
     if (c.groups && c.parts == 1)
         c.terms = d->K;
@@ -350,14 +352,14 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
     const operands o = operands_of(g);
     const int v[] = {rows, d->N, o.K, o.lda, d->ldc, columns(d)};
     const char *const way = vt_mma_way(g->t.unit.kind);
-    char parts[32] = "", common[160], defines[384];
+    char parts[64] = "", common[160], defines[416];
     vitcl_status st;
 
     vt_gemm_end_defines(common, d);
     if (c->parts > 1 || (c->terms < d->K && d->type != VT_I8))
-        snprintf(parts, sizeof parts, " -DPART=%d%s",
+        snprintf(parts, sizeof parts, " -DPART=%d%s%s",
                  c->terms / (STRIP / (int)vt_dtype_size(d->type)),
-                 c->parts > 1 ? " -DSPLIT" : "");
+                 c->parts > 1 ? " -DSPLIT" : "", c->fence ? c->fence : "");
     snprintf(defines, sizeof defines,
              "-DKIND=%d%s%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s%s",
              g->t.unit.kind, vt_mma_flags(g->t.unit),
@@ -371,6 +373,8 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
         VT_TRY(vt_kernel_buf(*k, 12, o.sums));
         VT_TRY(vt_kernel_int(*k, 13, (int)(rounded_bytes(d) / sizeof(float))));
     }
+    if (c->fence)
+        VT_TRY(vt_part_counts(*k, 14, g, tiles(c->kind, s, rows, d->N)));
     vt_kernel_size(
         *k, 3,
         (size_t[3]){(size_t)vt_divide_up(rows, high(c->kind, s)) * wi,
@@ -388,7 +392,7 @@ static vitcl_status bind(vt_gemm *g)
     const cut c = divide(g->dev, &g->t);
     const int parts = vt_divide_up(d->K, c.terms);
     const char *const variant = vt_wgmma_used()->name;
-    char text[32] = "", name[16] = "wgmma";
+    char text[48] = "", name[16] = "wgmma";
     unsigned n = 0;
     vitcl_status st = VITCL_OK;
 
@@ -399,11 +403,13 @@ static vitcl_status bind(vt_gemm *g)
     if (!d->b_packed)
         VT_TRY(vt_mma_bind_operands(g, columns(d), sums_bytes(d, c.parts), &n));
     VT_TRY(bind_product(&g->kernel[n++], g, &c));
-    if (c.parts > 1)
+    if (c.parts > 1 && !c.fence)
         VT_TRY(bind_sum(&g->kernel[n], g, &c));
     if (parts > 1)
         snprintf(text, sizeof text, ", %d parts%s", parts,
-                 c.parts > 1 ? " at once" : "");
+                 c.fence       ? " at once, added by the last"
+                 : c.parts > 1 ? " at once"
+                               : "");
     if (strcmp(variant, "V0") != 0)
         snprintf(name, sizeof name, "wgmma-%s", variant);
     snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s%s",

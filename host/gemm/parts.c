@@ -4,6 +4,7 @@
 #include "gemm/parts.h"
 #include "base/memory.h"
 #include "gemm/common.h"
+#include "units/variants.h"
 
 long vt_tile_count(int rows, int columns, int high, int wide)
 {
@@ -25,4 +26,37 @@ int vt_part_terms(const vt_told *t, long parts, int most)
     const int terms = vt_divide_up(vt_divide_up(K, n), STEP) * STEP;
 
     return VT_MIN(K, asked ? terms : VT_MAX(terms, LEAST));
+}
+
+const char *vt_part_fence(const vt_dev *dev)
+{
+    /* CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV; CL_DEVICE_ATOMIC_MEMORY_
+     * CAPABILITIES, and two of its bits: acquire and release, of the device */
+    enum { MAJOR = 0x4000, CAPABILITIES = 0x1063, NEEDED = 1 << 1 | 1 << 5 };
+
+    if (!vt_variant_wanted(VT_VARIANT_PARTS))
+        return NULL;
+    if (vt_dev_reports(dev, "cl_nv_device_attribute_query"))
+        return vt_dev_number(dev, MAJOR) >= 7 ? " -DFENCE=1" : NULL;
+    if (vt_dev_reports(dev, "cl_amd_device_attribute_query"))
+        return " -DFENCE=2";
+    return (vt_dev_number(dev, CAPABILITIES) & NEEDED) == NEEDED
+               ? " -DFENCE=3 -cl-std=CL3.0"
+               : NULL;
+}
+
+vitcl_status vt_part_counts(vt_kernel *k, unsigned index, vt_gemm *g,
+                            long tiles)
+{
+    vt_queue *q = NULL;
+    vitcl_status st;
+
+    VT_TRY(vt_queue_new(&q, g->dev, VT_TIMES_NONE));
+    VT_TRY(vt_buf_new(&g->counts, g->dev, (size_t)tiles * sizeof(int32_t)));
+    VT_TRY(vt_buf_fill(q, g->counts, 0));
+    VT_TRY(vt_queue_finish(q));
+    VT_TRY(vt_kernel_buf(k, index, g->counts));
+done:
+    vt_queue_free(q);
+    return st;
 }

@@ -20,4 +20,12 @@ long vt_processors(const vt_dev *dev, const vt_told *t, int engines);
  * multiple of 64 unless it is all of K. */
 int vt_part_terms(const vt_told *t, long parts, int most);
 
+/* The defines with which a tile's last work-group adds its parts
+ * (cl/common_parts.cl). NULL: it does not, because VITCL_VARIANTS does not say
+ * so, or the device does not order memory between work-groups. */
+const char *vt_part_fence(const vt_dev *dev);
+/* Then: g->counts, of so many tiles, as that argument. */
+vitcl_status vt_part_counts(vt_kernel *k, unsigned index, vt_gemm *g,
+                            long tiles);
+
 #endif

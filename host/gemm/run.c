@@ -133,6 +133,8 @@ static void drop_kernels(vt_gemm *g)
         vt_kernel_free(g->kernel[i]);
         g->kernel[i] = NULL;
     }
+    vt_buf_free(g->counts);
+    g->counts = NULL;
 }
 
 vitcl_status vt_form_bind(vt_gemm **out, vt_dev *dev, const vt_form *f,

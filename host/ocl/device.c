@@ -265,10 +265,11 @@ bool vt_dev_reports(const vt_dev *dev, const char *extension)
 
 unsigned vt_dev_number(const vt_dev *dev, unsigned what)
 {
-    cl_uint n = 0;
+    cl_ulong n = 0; /* room for a bit field, which has 64 bits */
 
-    return clGetDeviceInfo(dev->id, what, sizeof n, &n, NULL) == CL_SUCCESS ? n
-                                                                            : 0;
+    return clGetDeviceInfo(dev->id, what, sizeof n, &n, NULL) == CL_SUCCESS
+               ? (unsigned)n
+               : 0;
 }
 
 void vt_dev_text(char *out, size_t size, const vt_dev *dev, unsigned what)

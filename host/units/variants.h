@@ -14,6 +14,7 @@ typedef enum {
     VT_VARIANT_HEADS7,  /* attention by 7 sub-groups */
     VT_VARIANT_HEADS13, /* or by 13 */
     VT_VARIANT_COLUMNS, /* sums of few columns in parts */
+    VT_VARIANT_PARTS,   /* a product's parts are added by its last groups */
     VT_VARIANTS
 } vt_variant;
 

@@ -52,23 +52,25 @@ chosen() { # NUMBER OF: is this one of the row's turn?
     [ "${VITCL_TEST_MMA:-}" = all ] || [ $(((turn + $1) % $2)) = 0 ]
 }
 n=0
-for each in sm_80:f16 sm_80:int8_parts sm_80:dw sm_80:attention_f16_72 \
+for each in sm_80:f16 sm_80:int8_last sm_80:int8_parts sm_80:dw sm_80:attention_f16_72 \
     sm_80:attention_dkv sm_75:int8 sm_75:attention_f16 sm_90:f16_groups \
     sm_90:bf16_groups_V1 sm_90:int8_groups_V2 sm_90:f16_groups_V4; do
     ! chosen $n 5 || right "${each%:*}" "${each#*:}"
     n=$((n + 1))
 done
-! chosen 0 7 ||
+! chosen 0 9 ||
     finds common_units_by_nvidia.cl 's/"r"((a)\[1\]), "r"((a)\[2\])/"r"((a)[2]), "r"((a)[1])/' bf16 WRONG
-! chosen 1 7 || finds gemm_mma_copies.cl 's/STRIP() WAIT(1)/STRIP() WAIT(2)/' int8 'copy is on its way'
-! chosen 3 7 || finds common_units_by_nvidia.cl 's/32ul << 32/16ul << 32/' int8_groups WRONG sm_90
-! chosen 2 7 || finds attention_mma.cl '/WAIT(0);/{n;d;}' attention_f16 'without a barrier'
-! chosen 4 7 ||
+! chosen 1 9 || finds gemm_mma_copies.cl 's/STRIP() WAIT(1)/STRIP() WAIT(2)/' int8 'copy is on its way'
+! chosen 3 9 || finds common_units_by_nvidia.cl 's/32ul << 32/16ul << 32/' int8_groups WRONG sm_90
+! chosen 2 9 || finds attention_mma.cl '/WAIT(0);/{n;d;}' attention_f16 'without a barrier'
+! chosen 4 9 ||
     finds common_units_by_nvidia.cl 's/wait_group.sync.aligned 0/wait_group.sync.aligned 1/' bf16_groups 'wgmma may still read' sm_90
-! chosen 5 7 ||
+! chosen 5 9 ||
     finds gemm_mma_copies.cl 's/^#define A_STAGES STAGES/#define A_STAGES 2/' bf16_groups_V2 'without a barrier' sm_90
-! chosen 6 7 ||
+! chosen 6 9 ||
     finds gemm_mma_copies.cl 's/AHEAD (STAGES - 2)/AHEAD (STAGES - 1)/' f16_groups_V4 'wgmma may still read' sm_90
+! chosen 7 9 || finds common_parts.cl '0,/^        FENCE_DEVICE();/s// /' f16_last 'of the launch writes'
+! chosen 8 9 || finds common_parts.cl 's/(parts)-1/0/' parts_last 'of the launch writes'
 [ "${VITCL_TEST_MMA:-}" = all ] || exit 0
 
 for each in gfx1100:f16 gfx1100:attention_f16_72 gfx1100:dot2_parts gfx942:int8 gfx942:dx; do

@@ -466,7 +466,7 @@ static int wrong_bits(const vt_gemm_desc *d, const operands *o)
 }
 
 /* One picture has too few tiles for UNITS processors, all have enough. */
-static void check_parts(const char *kind, vt_dtype type)
+static void check_parts(const char *kind, vt_dtype type, bool last)
 {
     vt_product_state *g = vt_product_state_of(vt_test_device());
     vt_gemm_desc d = all;
@@ -484,8 +484,8 @@ static void check_parts(const char *kind, vt_dtype type)
         cr_expect_eq(wrong_bits(&d, &o), 0, "%s, all pictures", kind);
     }
     d.batch = 1;
-    for (int twice = 0; twice < (vt_test_tiny() ? 1 : 2); twice++) {
-        multiply(&d, &o, 0, "parts at once");
+    for (int on = last && !vt_test_tiny(); on >= 0; on--) {
+        multiply(&d, &o, 0, vt_test_last_adds(on) ? "added" : "parts at once");
         cr_expect_eq(wrong_bits(&d, &o), 0, "%s, one picture", kind);
     }
     g->parts = g->units = 0;
@@ -497,10 +497,10 @@ Test(gemm_mma, parts)
 {
     const bool every = getenv("VITCL_TEST_MMA") != NULL;
 
-    check_parts("mma16", VT_F16);
+    check_parts("mma16", VT_F16, true);
     for (size_t i = 1; i < sizeof tries / sizeof *tries && !vt_test_tiny(); i++)
         if (tries[i].type != VT_I8 && (every || tries[i].usual))
-            check_parts(tries[i].kind, tries[i].type);
+            check_parts(tries[i].kind, tries[i].type, every);
 }
 
 /* In a plan of so many pictures, the result of the first one. */

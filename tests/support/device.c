@@ -3,6 +3,7 @@
  */
 #include "support/device.h"
 
+#include "gemm/parts.h"
 #include "ocl/objects.h"
 #include "ocl/source.h"
 #include "support/pictures.h"
@@ -95,6 +96,20 @@ void vt_test_emulate(const char *kind)
     snprintf(word, sizeof word, "emulate-%s", kind);
     setenv("VITCL_MMA", word, 1);
     vt_test_class(VT_CLASS_GPU);
+}
+
+bool vt_test_last_adds(bool on)
+{
+    bool can;
+
+    if (on)
+        setenv("VITCL_VARIANTS", "parts", 1);
+    else
+        unsetenv("VITCL_VARIANTS");
+    can = vt_part_fence(vt_test_device()) != NULL;
+    cr_assert(can == on ||
+              !strstr(vt_dev_info(vt_test_device())->platform, "Portable"));
+    return can;
 }
 
 vt_queue *vt_test_queue(void)

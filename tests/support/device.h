@@ -30,6 +30,9 @@ void vt_test_divide(bool on);
 void vt_test_class(vt_class c);
 /* Matrix units of this kind are emulated, until VITCL_MMA is unset. */
 void vt_test_emulate(const char *kind);
+/* The parts of a product are added by its last groups from now on; false: not,
+ * or the device cannot. PoCL can. */
+bool vt_test_last_adds(bool on);
 
 /* Programs of this process are read from `folder`: cl/common*.cl are empty but
  * for common.cl. */

@@ -86,20 +86,32 @@ def tile(d, size):
     return run, to, out, want, 2e-6 * k, 2.0 * m * n * k  # sums grow like a walk, and so do their errors
 
 
-def parts(d, size):
-    """As `tile`, for one picture: K in parts with their own work-groups, and their sum."""
+def last_adds(d):
+    """Can it do without gemm_sum? By PTX's fence, with whose instruction a processor does not emulate."""
+    return d.kind <= 2 and not d.emulated
+
+
+def parts_last(d, size):
+    return parts(d, size, True) if last_adds(d) else None
+
+
+def parts(d, size, last=False):
+    """As `tile`, for one picture: K in parts with their own work-groups, and their sum; last: by the last of a tile's groups."""
     m, n, k = (197, 768, 768) if size == "large" else SIZES[size]
     terms = 256 if size == "large" else 64
     a, b, bias = normal(m, k), normal(n, k)[::-1].copy(), normal(n)
     wide = [] if k % 4 else ["-DWIDE_A", "-DWIDE_B"]
-    options = ["-DTM=64", "-DTN=64", "-DTK=8", "-DPANEL=0", "-DACT=0", "-DBIAS", "-DTERMS=%d" % terms, "-DSPLIT"] + wide
+    options = ["-DTM=64", "-DTN=64", "-DTK=8", "-DPANEL=0", "-DACT=0", "-DBIAS", "-DTERMS=%d" % terms, "-DSPLIT"] + wide + ["-DFENCE=1"] * last
     f, g = d.load("gemm_tile", "gemm_tile", options), d.load("gemm_sum", "gemm_sum", ["-DTYPE=0", "-DACT=0", "-DBIAS"])
     out, count = np.zeros((m, n), np.float32), up(k, terms) // terms
     to, x, y, z, sums = outputs(d, out), d.put(a), d.put(b), d.put(bias), d.put(np.zeros((count, m, n), np.float32))
+    counts = [d.put(np.zeros(up(m, 64) * up(n, 64) // 64**2, np.int32))] * last
 
     def run(i):
-        d.launch(f, [to[i], x, y, z, d.none, d.none, m, n, k, k, k, n, sums, 0],
+        d.launch(f, [to[i], x, y, z, d.none, d.none, m, n, k, k, k, n, sums, 0] + counts,
                  (256 * up(m, 64) // 64, up(n, 64) // 64, count), (256, 1, 1))
+        if last:
+            return
         d.launch(g, [to[i], sums, y, z, d.none, d.none, m, n, count, 0, n, 0, 0], (up(m * n, 64),), (64,))
 
     want = lambda: a.astype(float) @ b.T.astype(float) + bias
@@ -110,7 +122,7 @@ def parts(d, size):
 
 
 def unit(d, form, kind):
-    """The options of the tile, and its rows, columns and work-items. Forms: "" large, "parts" small, "turn" the tile of
+    """The options of the tile, and its rows, columns and work-items. Forms: "" large, "parts" and "last" small, "turn" the tile of
     parts in turn, "groups" by wgmma, "groups_V2" by one of its variants."""
     if form.startswith("groups"):
         way = d.gpus.WGMMAS[form[7:] or "V0"]
@@ -120,7 +132,7 @@ def unit(d, form, kind):
         defines, small, turn = "-DKIND=%d -DWM=1 -DWN=1 -DFM=2 -DFN=2" % kind, "-DFM=1 -DFN=1", "-DFN=1"
     else:
         defines, _, small, turn = next(u for u in d.gpus.UNITS if "-DKIND=%d " % kind in u[0])
-    options = d.gpus.with_tile(defines, {"parts": small, "turn": turn}.get(form, ""))
+    options = d.gpus.with_tile(defines, {"parts": small, "last": small, "turn": turn}.get(form, ""))
     if d.emulated:  # in small tiles
         small = ["-DWM=1", "-DWN=1", "-DFM=1", "-DFN=1"] if kind == DOT2 else ["-DWM=1", "-DWN=2", "-DFM=2", "-DFN=2"]
         options = options[:1] + small + ["-DEMULATE"]
@@ -135,22 +147,23 @@ def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0,
     residual of None is C itself, to which the product is added."""
     m, n, k, columns = sizes
     options, tm, tn, items = unit(d, form, kind or d.kind)
+    last, form = form == "last", "parts" if form == "last" else form
     (x, lda, wide), (bias, residual) = a, epilogue
     if form in ("parts", "turn"):
-        options = options + ["-DPART=%d" % part] + ["-DSPLIT"] * (form == "parts")
+        options = options + ["-DPART=%d" % part] + ["-DSPLIT"] * (form == "parts") + ["-DFENCE=1"] * last
     stored = n % 8 == 0 and form != "parts" and "-DTIMES" not in kinds and (kind or d.kind) <= 2
     way = d.gpus.way(options[0])
     f = d.load(way, way, options + kinds + ["-DWIDE_A"] * wide + ["-DWIDE_C"] * stored)
     count = up(strips, part) // part if form == "parts" else 1
     arguments = [m, n, k, lda, n, columns]
     if form == "parts":
-        g = d.load("gemm_sum", "gemm_sum", [x for x in kinds if not x.startswith(("-DAT", "-DSAME"))] + ["-DQUICK"])
-        arguments += [temp, at]
+        g = None if last else d.load("gemm_sum", "gemm_sum", [x for x in kinds if not x.startswith(("-DAT", "-DSAME"))] + ["-DQUICK"])
+        arguments += [temp, at] + [d.put(np.zeros(up(m, tm) * up(n, tn) // (tm * tn), np.int32))] * last
 
     def run(i):
         added = to[i] if residual is None else residual
         d.launch(f, [to[i], x, packed, bias, d.none, added] + arguments, (items * up(m, tm) // tm, up(n, tn) // tn, count), (items, 1, 1))
-        if form == "parts":
+        if form == "parts" and not last:
             d.launch(g, [to[i], temp, packed, bias, d.none, added, m, n, count, strips, n, columns, at],
                      (up(m * n, 64),), (64,))
 
@@ -163,7 +176,10 @@ def units(word, form="", halves=False, kind=None):
 
     def make(d, size):
         m, n, k, a, b, bias = product(size)
-        if form == "parts" and size == "large":
+        split = form in ("parts", "last")
+        if form == "last" and not last_adds(d):
+            return None
+        if split and size == "large":
             m, n = 197, 768
             a, b, bias = a[:m].copy(), b[:n].copy(), bias[:n].copy()
         if d.kind == 2 and word == "bf16" or kind == DOT2 and d.kind <= 2:
@@ -184,7 +200,7 @@ def units(word, form="", halves=False, kind=None):
             rows = d.put(np.zeros(m * (strips * 64 + 4), np.uint8))
             d.launch(d.load("gemm_mma_pack", "gemm_mma_rows", kinds + ["-DAT=" + (half if halves else "f32")]), [rows, x, m, k, k], (64 * m,), (64,))
             x = rows
-        if form == "parts":  # in one piece of memory, the sums behind what int8 has there
+        if split:  # in one piece of memory, the sums behind what int8 has there
             at = m * (strips * 16 + 1) if word == "int8" else 0
             sums = np.zeros(at + count * m * n, np.float32)
             if word == "int8":
@@ -435,7 +451,7 @@ def attention_gradient(of_keys, wide, more="", cross=False):
 
 
 CASES = {
-    "tile": tile, "parts": parts, "f16": units("f16"), "f16_parts": units("f16", "parts"), "f16_turn": units("f16", "turn"),
+    "tile": tile, "parts": parts, "parts_last": parts_last, "f16_last": units("f16", "last", True), "int8_last": units("int8", "last"), "f16": units("f16"), "f16_parts": units("f16", "parts"), "f16_turn": units("f16", "turn"),
     "f16_stored": units("f16", "", True), "f16_groups": units("f16", "groups", True),
     "bf16_groups": units("bf16", "groups"), "int8_groups": units("int8", "groups"), "bf16": units("bf16"), "int8": units("int8"),
     "int8_stored": units("int8", "", True), "int8_groups_stored": units("int8", "groups", True), "int8_parts": units("int8", "parts"),

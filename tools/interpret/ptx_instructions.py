@@ -8,6 +8,8 @@ import re
 
 import numpy as np
 
+import ptx_fences
+
 WARP = 32
 MANY = -2  # readers
 UNWRITTEN = 0x7FFF7FFF  # what shared memory holds at first: NaN in f32, and twice in 16 bits
@@ -681,7 +683,11 @@ def bind(run, i):
     if i.name == "fence.proxy.async.shared::cta":  # that it stands where it must is not checked
         return "plain", lambda where, lanes: None
     work = None
-    if name == "ld":
+    if i.name == "fence.acq_rel.gpu":
+        work = ptx_fences.fence(run, i)
+    elif name == "atom":
+        work = ptx_fences.add(run, i, address, source, put, unknown)
+    elif name == "ld":
         work = load(run, i)
     elif name == "st":
         work = store(run, i)
