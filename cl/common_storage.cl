@@ -14,6 +14,8 @@
  * Epilogue    vt_epilogue, 4, 8, 16, v: residual + scale * act(v + bias). The
  *             defines BIAS, SCALE, RESIDUAL and ACT say which terms exist;
  *             TIMES: the residual is a factor; RST: how it is stored.
+ *             PICTURE and APART: so many numbers of C, and of the residual, are
+ *             a picture's.
  */
 /* as vt_type_number() in host/ocl/precision.h */
 #define F32 0
@@ -159,15 +161,21 @@ VT_STORAGE(16)
 #else
 #define VT_MUL_SCALE(load)
 #endif
+#ifdef PICTURE
+#define VT_RESIDUAL(at)                                                        \
+    ((uint)(at) / PICTURE * (size_t)APART + (uint)(at) % PICTURE)
+#else
+#define VT_RESIDUAL(at) at
+#endif
 #ifdef TIMES
-#define VT_ADD_RESIDUAL(load) v *= load(residual, at)
+#define VT_ADD_RESIDUAL(load) v *= load(residual, VT_RESIDUAL(at))
 #elif defined(RESIDUAL)
-#define VT_ADD_RESIDUAL(load) v += load(residual, at)
+#define VT_ADD_RESIDUAL(load) v += load(residual, VT_RESIDUAL(at))
 #else
 #define VT_ADD_RESIDUAL(load)
 #endif
 
-/* Columns from col on; `at` is the index of the first in the residual. */
+/* Columns from col on; `at` is the index of the first in C. */
 #define VT_EPILOGUE(n, F)                                                      \
     static inline F vt_epilogue##n(                                            \
         F v, global const float *bias, global const float *scale,              \

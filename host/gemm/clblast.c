@@ -206,7 +206,7 @@ static vitcl_status bind(vt_gemm *g)
     vt_buf *const bufs[] = {g->bufs.c, g->bufs.bias, g->bufs.scale,
                             g->bufs.residual};
     const char *tuned = g->t.tuned ? ", tuned" : "";
-    char defines[128], epilogue[96];
+    char defines[176], epilogue[144];
     vt_kernel *k;
     vitcl_status st = VITCL_OK;
 

@@ -9,6 +9,7 @@
  * on M only with trans_a; but in 16 bits, without any_batch, a device may have
  * another instruction for many rows.
  * residual has C's stride ldc and may be C itself; with `times` it is a factor.
+ * Its pictures may lie further apart than C's, or it is the same for all.
  * batch > 1 (never with trans_a): M rows each, A and C advance by M * lda and
  * M * ldc; B is shared. It only says where pictures begin; the result is the
  * same as that of batch * M rows.
@@ -46,6 +47,7 @@ typedef enum {
 } vt_act;
 const char *vt_act_name(vt_act a);
 
+enum { VT_GEMM_SAME = -1 };
 typedef struct vt_gemm_desc {
     int batch, M, N, K;
     int lda, ldb, ldc; /* elements; 0: dense */
@@ -54,6 +56,8 @@ typedef struct vt_gemm_desc {
     bool sums;       /* bias[m] += sum_k A(m,k) too, where a product can */
     bool bias, scale, residual;
     bool times; /* with residual: C = residual * scale * act(..) */
+    int apart;  /* rows from a picture of the residual to the next; 0: M;
+                 * VT_GEMM_SAME: there is one for all. GPUs alone */
     vt_act act;
     bool any_batch; /* the same bits for any number of rows */
     bool b_packed;  /* b comes from vt_product_pack(): constant weights */

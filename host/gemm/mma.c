@@ -352,7 +352,7 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
     const operands o = operands_of(g);
     const int v[] = {rows, d->N, o.K, o.lda, d->ldc, columns(d)};
     const char *const way = vt_mma_way(g->t.unit.kind);
-    char parts[64] = "", common[160], defines[416];
+    char parts[64] = "", common[192], defines[464];
     vitcl_status st;
 
     vt_gemm_end_defines(common, d);

@@ -57,7 +57,7 @@ static vitcl_status bind(vt_gemm *g)
     const int t = vt_dev_group_max(g->dev) >= 256  ? 16
                   : vt_dev_group_max(g->dev) >= 64 ? 8
                                                    : 1;
-    char epilogue[96], defines[256];
+    char epilogue[144], defines[304];
     vitcl_status st;
 
     snprintf(defines, sizeof defines,

@@ -185,7 +185,7 @@ static vitcl_status bind(vt_gemm *g)
     vt_buf *b = g->bufs.b;
     unsigned n = 0;
     int first = 0;
-    char epilogue[96], types[48] = "", parts[72] = "", defines[352];
+    char epilogue[144], types[48] = "", parts[72] = "", defines[400];
     vitcl_status st;
 
     if (int8)

@@ -52,9 +52,8 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 {
     const vt_config *c = vt_model_config(m);
     vt_block_extra e = vt_vit_grid(p, m, pixels);
-    vt_val x = vt_vit_patches(p, m, pixels);
+    vt_val x = vt_vit_stem(p, m, pixels, e.gh, e.gw, o);
 
-    x = vt_vit_embed(p, m, x, e.gh, e.gw, o);
     for (int i = 0; i < c->depth; i++) {
         e.to = i % 2 ? VT_TO_COLUMNS : VT_TO_ROWS;
         e.rows = vt_vit_block_rows(p, c, i);

@@ -59,17 +59,15 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
         vt_vit_build(p, m, pixels, o, out);
         return;
     }
-    x = vt_vit_patches(p, m, pixels);
-    x = vt_vit_embed(p, m, x, grid.gh, grid.gw, o);
+    x = vt_vit_stem(p, m, pixels, grid.gh, grid.gw, o);
     x = vt_vit_blocks(p, c, x, VT_NO_EXTRA, o);
     last = x;
     if (vt_wanted(p, "block.%d", c->depth - 1))
         last = vt_scale(p, x, 1.0f); /* a value has one name */
     vt_name(p, last, "last_hidden_state");
     vt_keep(p, last);
-    x = vt_layernorm_rows(p, x, vt_param(p, "norm.weight", 1, &c->width),
-                          vt_param(p, "norm.bias", 1, &c->width), c->eps, 1);
-    x = vt_pool(p, x, VT_POOL_TOKEN, 0);
+    x = vt_norm_token(p, x, vt_param(p, "norm.weight", 1, &c->width),
+                      vt_param(p, "norm.bias", 1, &c->width), c->eps, false);
     vt_name(p, x, "pooler_output");
     vt_keep(p, x);
     out->features = x;

@@ -32,9 +32,8 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 {
     const vt_config *c = vt_model_config(m);
     const vt_block_extra grid = vt_vit_grid(p, m, pixels);
-    vt_val x = vt_vit_patches(p, m, pixels), y;
+    vt_val x = vt_vit_stem(p, m, pixels, grid.gh, grid.gw, o), y;
 
-    x = vt_vit_embed(p, m, x, grid.gh, grid.gw, o);
     x = vt_vit_blocks(p, c, x, VT_NO_EXTRA, o);
     if (!c->dist_head) {
         vt_vit_head(p, m, x, o, out);

@@ -86,6 +86,16 @@ static vt_val pool(vt_plan *p, const vt_model *m, vt_val x)
     return c->fc_norm ? vt_vit_layernorm(p, x, c, "%s", norm) : x;
 }
 
+/* The final norm and the pool in one step, where a picture's first token is
+ * read and nothing else. */
+static vt_val norm_token(vt_plan *p, const vt_config *c, vt_val x)
+{
+    return vt_norm_token(p, x, vt_param(p, "norm.weight", 1, &c->width),
+                         c->rms ? VT_NONE
+                                : vt_param(p, "norm.bias", 1, &c->width),
+                         c->eps, c->rms);
+}
+
 /* The input of masked patch prediction. There is no pool, so fc_norm is applied
  * to the patches directly. */
 static vt_val last_patches(vt_plan *p, const vt_config *c, vt_val x)
@@ -102,12 +112,14 @@ void vt_vit_head(vt_plan *p, const vt_model *m, vt_val x,
 {
     const vt_config *c = vt_model_config(m);
 
-    x = vt_vit_norm(p, c, x);
     if (o->patch_source != VT_NONE) {
-        out->patches = last_patches(p, c, x);
+        out->patches = last_patches(p, c, vt_vit_norm(p, c, x));
         return;
     }
-    x = pool(p, m, x);
+    if (c->final_norm && !c->fc_norm && vt_vit_rows(p, c) == 1)
+        x = norm_token(p, c, x);
+    else
+        x = pool(p, m, vt_vit_norm(p, c, x));
     if (c->pre_logits)
         x = vt_dense(p, x, "pre_logits.fc", c->pre_logits, true, VT_ACT_TANH,
                      VT_NONE, VT_NONE);

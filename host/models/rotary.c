@@ -189,8 +189,7 @@ void vt_rope_build(vt_plan *p, const vt_model *m, vt_val pixels,
         vt_rope_table(table, &c->rope, e.gh, e.gw, head);
         e.rope = vt_const(p, "rope", 3, (int[]){n, 2, head}, table);
     }
-    x = vt_vit_patches(p, m, pixels);
-    x = vt_vit_embed(p, m, x, e.gh, e.gw, o);
+    x = vt_vit_stem(p, m, pixels, e.gh, e.gw, o);
     x = vt_vit_blocks(p, c, x, e, o);
     vt_vit_head(p, m, x, o, out);
 done:

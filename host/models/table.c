@@ -56,8 +56,7 @@ void vt_table_build(vt_plan *p, const vt_model *m, vt_val pixels,
     vt_table_index(index, gh, gw, c->class_token ? 3 : 0);
     for (size_t i = 0; c->rel_pos == VT_TABLE_MLP && i < T * T; i++)
         index[i] = VT_MIN(index[i], rows); /* one row of zeros for the class */
-    x = vt_vit_patches(p, m, pixels);
-    x = vt_vit_embed(p, m, x, gh, gw, o);
+    x = vt_vit_stem(p, m, pixels, gh, gw, o);
     if (c->rel_pos && c->rel_pos_shared)
         e.bias = all = bias_of(p, c, shared, gh, gw, index);
     for (int i = 0; i < c->depth; i++) {

@@ -111,12 +111,24 @@ vt_val vt_vit_patches(vt_plan *p, const vt_model *m, vt_val pixels)
                     VT_NONE, VT_NONE);
 }
 
+static bool at_stem(const vt_config *c)
+{
+    return c->pos_injection == VT_AT_STEM || c->pos_injection == VT_AT_BETWEEN;
+}
+
+static vt_val embedded(vt_plan *p, const vt_config *c, vt_val x)
+{
+    if (c->pre_norm)
+        x = vt_vit_layernorm(p, x, c, "norm_pre");
+    vt_name(p, x, "embed");
+    return x;
+}
+
 vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
                     int gw, const vt_build_options *o)
 {
     const vt_config *c = vt_model_config(m);
-    const bool stem =
-        c->pos_injection == VT_AT_STEM || c->pos_injection == VT_AT_BETWEEN;
+    const bool stem = at_stem(c);
     vt_val prefix[3], x = patches, pos = VT_NONE;
     int n = 0;
 
@@ -140,11 +152,33 @@ vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
         x = vt_embed(p, x, prefix, n, pos, c->pos_prefix);
     if (c->pos_kind == VT_POS_2D && stem)
         x = vt_pos_add(p, c, x, "", gh, gw);
-    x = vt_vit_dropout(p, x, o);
-    if (c->pre_norm)
-        x = vt_vit_layernorm(p, x, c, "norm_pre");
-    vt_name(p, x, "embed");
-    return x;
+    return embedded(p, c, vt_vit_dropout(p, x, o));
+}
+
+vt_val vt_vit_stem(vt_plan *p, const vt_model *m, vt_val pixels, int gh, int gw,
+                   const vt_build_options *o)
+{
+    const vt_config *c = vt_model_config(m);
+    const int prefix = c->class_token + c->dist_token + c->registers;
+    const int dim[] = {c->width, (c->grey ? 1 : vt_dim(p, pixels, 1)) *
+                                     c->patch_h * c->patch_w};
+    char name[VT_POS_NAME];
+    vt_val x;
+
+    if (!vt_residual_apart(p) || !c->pos_embed || !at_stem(c) ||
+        c->pos_kind != VT_POS_1D || c->embed_norm ||
+        o->patch_source != VT_NONE || drops(o))
+        return vt_vit_embed(p, m, vt_vit_patches(p, m, pixels), gh, gw, o);
+    x = vt_patch_behind(p, pixels, c->grey, c->patch_h, c->patch_w, prefix);
+    snprintf(name, sizeof name, "embed_rows@%dx%d", gh, gw);
+    x = vt_linear(
+        p, x,
+        (vt_linear_args){.w = vt_param(p, "patch_embed.proj.weight", 2, dim),
+                         .b = VT_NONE,
+                         .scale = VT_NONE,
+                         .residual = vt_param(
+                             p, name, 2, (int[]){prefix + gh * gw, c->width})});
+    return embedded(p, c, x);
 }
 
 /* ---- blocks ---- */
@@ -236,7 +270,8 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
     if (e.rows) {
         if (vt_dim(p, h, 1) != e.rows)
             h = vt_slice(p, h, 0, e.rows);
-        x = vt_slice(p, x, 0, e.rows);
+        if (drops(o) || !vt_residual_apart(p))
+            x = vt_slice(p, x, 0, e.rows);
     }
     if (e.end != VT_NONE) {
         h = vt_pick(p, h, e.end);
@@ -319,15 +354,11 @@ done:
     return st;
 }
 
-/* Everything after the patch projection. */
-static void encode(vt_plan *p, const vt_model *m, vt_val x, vt_val pixels,
+/* Everything after the embedding. */
+static void encode(vt_plan *p, const vt_model *m, vt_val x, vt_block_extra e,
                    const vt_build_options *o, vt_outputs *out)
 {
-    const vt_config *c = vt_model_config(m);
-    const vt_block_extra e = vt_vit_grid(p, m, pixels);
-
-    x = vt_vit_embed(p, m, x, e.gh, e.gw, o);
-    x = vt_vit_blocks(p, c, x, e, o);
+    x = vt_vit_blocks(p, vt_model_config(m), x, e, o);
     vt_vit_head(p, m, x, o, out);
 }
 
@@ -335,17 +366,20 @@ void vt_vit_behind(vt_plan *p, const vt_model *m, vt_val x, int kernel,
                    vt_val pixels, const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
+    const vt_block_extra e = vt_vit_grid(p, m, pixels);
 
     x = kernel == 1 ? vt_to_tokens(p, x) : vt_patch(p, x, kernel, kernel);
     x = vt_dense(p, x, "patch_embed.proj", c->width, c->patch_bias, VT_ACT_NONE,
                  VT_NONE, VT_NONE);
-    encode(p, m, x, pixels, o, out);
+    encode(p, m, vt_vit_embed(p, m, x, e.gh, e.gw, o), e, o, out);
 }
 
 void vt_vit_build(vt_plan *p, const vt_model *m, vt_val pixels,
                   const vt_build_options *o, vt_outputs *out)
 {
-    encode(p, m, vt_vit_patches(p, m, pixels), pixels, o, out);
+    const vt_block_extra e = vt_vit_grid(p, m, pixels);
+
+    encode(p, m, vt_vit_stem(p, m, pixels, e.gh, e.gw, o), e, o, out);
 }
 
 static const vt_mark marks[] = {

@@ -16,6 +16,10 @@ vt_val vt_vit_patches(vt_plan *p, const vt_model *m, vt_val pixels);
 vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
                     int gw, const vt_build_options *o);
 
+/* The two one after the other. */
+vt_val vt_vit_stem(vt_plan *p, const vt_model *m, vt_val pixels, int gh, int gw,
+                   const vt_build_options *o);
+
 typedef struct vt_block_extra {
     vt_val bias; /* of attention [H,T,T], or VT_NONE */
     vt_val rope; /* rotary table, or VT_NONE */
@@ -38,6 +42,11 @@ void vt_vit_behind(vt_plan *p, const vt_model *m, vt_val x, int kernel,
 vt_block_extra vt_vit_grid(const vt_plan *p, const vt_model *m, vt_val pixels);
 
 /* ---- pos_embed.c ---- */
+enum { VT_POS_NAME = 64 };
+/* <prefix>pos_embed<tail>; where it is not stored for this grid, with @ and the
+ * grid. */
+void vt_pos_name(char out[VT_POS_NAME], const vt_config *c, const char *prefix,
+                 const char *tail, int gh, int gw);
 /* <prefix>pos_embed for this grid. */
 vt_val vt_pos_table(vt_plan *p, const vt_config *c, const char *prefix, int gh,
                     int gw);

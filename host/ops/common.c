@@ -54,6 +54,30 @@ int vt_op_rows(const vt_plan *p, vt_val v)
     return vt_op_count(p, v) / vt_dim(p, v, -1);
 }
 
+/* ---- residuals ---- */
+
+bool vt_residual_apart(const vt_plan *p)
+{
+    return vt_variant_wanted(VT_VARIANT_EMBED) && !vt_op_cpu(p) &&
+           !vt_plan_settings(p)->backward && !vt_plan_settings(p)->train;
+}
+
+bool vt_op_apart(int *out, const vt_plan *p, vt_val x, vt_val r, int n)
+{
+    const vt_value *v = vt_value_of(p, r);
+    const int b = vt_dim(p, x, 0), rows = vt_op_rows(p, x) / b;
+
+    *out = 0;
+    if (!v || vt_op_count(p, r) == (long long)b * rows * n)
+        return true;
+    if (vt_value_of(p, x)->rank != 3 || vt_dim(p, r, -1) != n ||
+        !vt_residual_apart(p))
+        return false;
+    *out = v->rank == 2 ? VT_GEMM_SAME : v->dim[1];
+    return v->rank == 2 ? v->dim[0] == rows
+                        : v->rank == 3 && v->dim[0] == b && v->dim[1] >= rows;
+}
+
 /* ---- launching ---- */
 
 bool vt_op_cpu(const vt_plan *p)

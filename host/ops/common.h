@@ -117,6 +117,17 @@ size_t vt_op_column_bytes(int parts, int columns);
 vitcl_status vt_op_columns_add(vt_kernel *k, unsigned n, vt_plan *p, vt_step *s,
                                vt_val a, vt_val b, int columns, int parts);
 
+/* Does the step that normalises pictures to x instead write the patches of the
+ * next step, the only one that reads x? */
+bool vt_op_patches(const vt_plan *p, vt_val x);
+/* Its kernel. f: scale, means and standard deviations of three channels. */
+vitcl_status vt_op_patches_of(vt_plan *p, vt_step *s, vt_val rgb,
+                              const float f[7]);
+
+/* vt_gemm_desc.apart of a product of x with n columns and the residual r, or
+ * none. False: it has not the rows that vt_linear_args allows. */
+bool vt_op_apart(int *out, const vt_plan *p, vt_val x, vt_val r, int n);
+
 /* Append a step with n inputs; returns its first output. */
 vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
                     int ints, const int *i);

@@ -10,8 +10,9 @@
 #include <stdio.h>
 
 enum { IN_X, IN_GAMMA, IN_BETA };
-enum { OUT_Y, OUT_STAT };     /* stat: for the gradients */
-enum { I_TAKE, I_OF, I_RMS }; /* take rows of each `of`; 1, 1: all */
+enum { OUT_Y, OUT_STAT }; /* stat: for the gradients */
+/* take rows of each `of`; 1, 1: all. flat: the first row, as [B,C] */
+enum { I_TAKE, I_OF, I_RMS, I_FLAT };
 enum { F_EPS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
@@ -32,7 +33,9 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
                           "more rows asked for than a picture has"));
         dim[1] = s->i[I_TAKE];
     }
-    VT_TRY(vt_op_out(p, s, OUT_Y, x->rank, dim));
+    if (s->i[I_FLAT])
+        dim[1] = c;
+    VT_TRY(vt_op_out(p, s, OUT_Y, s->i[I_FLAT] ? 2 : x->rank, dim));
     if (vt_plan_settings(p)->backward)
         VT_TRY(vt_op_out(p, s, OUT_STAT, 2,
                          (int[]){vt_op_rows(p, s->out[OUT_Y]), 2}));
@@ -237,7 +240,7 @@ const vt_op vt_op_layernorm = {.name = "layernorm",
                                .cpu_stored = cpu_stored};
 
 static vt_val append(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps,
-                     int take, int of, bool is_rms)
+                     int take, int of, bool is_rms, bool flat)
 {
     vt_step *s = vt_step_new(p, &vt_op_layernorm);
 
@@ -245,23 +248,30 @@ static vt_val append(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps,
         return VT_NONE;
     s->in[IN_X] = x, s->in[IN_GAMMA] = gamma, s->in[IN_BETA] = beta;
     s->i[I_TAKE] = take, s->i[I_OF] = of, s->i[I_RMS] = is_rms;
+    s->i[I_FLAT] = flat;
     s->f[F_EPS] = eps;
     return vt_step_add(p, s);
 }
 
 vt_val vt_layernorm(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps)
 {
-    return append(p, x, gamma, beta, eps, 1, 1, false);
+    return append(p, x, gamma, beta, eps, 1, 1, false, false);
 }
 
 vt_val vt_layernorm_rows(vt_plan *p, vt_val x, vt_val gamma, vt_val beta,
                          float eps, int count)
 {
-    return append(p, x, gamma, beta, eps, count, vt_dim(p, x, 1), false);
+    return append(p, x, gamma, beta, eps, count, vt_dim(p, x, 1), false, false);
 }
 
 vt_val vt_rmsnorm(vt_plan *p, vt_val x, vt_val gamma, float eps, int count)
 {
     return append(p, x, gamma, VT_NONE, eps, count ? count : 1,
-                  count ? vt_dim(p, x, 1) : 1, true);
+                  count ? vt_dim(p, x, 1) : 1, true, false);
+}
+
+vt_val vt_norm_token(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps,
+                     bool is_rms)
+{
+    return append(p, x, gamma, beta, eps, 1, vt_dim(p, x, 1), is_rms, true);
 }

@@ -70,6 +70,7 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
     d.residual = s->in[IN_RESIDUAL] != VT_NONE;
     if (d.residual)
         d.res = vt_value_of(p, s->in[IN_RESIDUAL])->dtype;
+    (void)vt_op_apart(&d.apart, p, x, s->in[IN_RESIDUAL], d.N);
     d.act = (vt_act)s->i[I_ACT];
     d.b_packed = constant(p, w);
     d.any_batch = vt_plan_settings(p)->any_batch;
@@ -118,7 +119,7 @@ static vitcl_status check(const vt_plan *p, const vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     vt_val x = s->in[IN_X], w = s->in[IN_W];
-    int n = vt_dim(p, w, 0), k = vt_dim(p, x, -1);
+    int n = vt_dim(p, w, 0), k = vt_dim(p, x, -1), ignored;
 
     VT_TRY(vt_op_need(x != VT_NONE && w != VT_NONE, "an input is missing"));
     if (vt_op_count(p, w) != n * (long long)k)
@@ -128,9 +129,7 @@ static vitcl_status check(const vt_plan *p, const vt_step *s)
     for (int i = IN_BIAS; i <= IN_SCALE; i++)
         VT_TRY(vt_op_need(s->in[i] == VT_NONE || vt_op_count(p, s->in[i]) == n,
                           "bias and scale must have one number an output"));
-    VT_TRY(vt_op_need(s->in[IN_RESIDUAL] == VT_NONE ||
-                          vt_op_count(p, s->in[IN_RESIDUAL]) ==
-                              (long long)vt_op_rows(p, x) * n,
+    VT_TRY(vt_op_need(vt_op_apart(&ignored, p, x, s->in[IN_RESIDUAL], n),
                       "the residual differs in size"));
 done:
     return st;

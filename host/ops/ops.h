@@ -18,14 +18,21 @@ vt_val vt_patch(vt_plan *p, vt_val x, int patch_h, int patch_w);
 /* The same of the first `count` channels; 0: all. */
 vt_val vt_patch_first(vt_plan *p, vt_val x, int count, int patch_h,
                       int patch_w);
+/* On GPUs, for no gradient: behind `lead` rows of zeros of each picture. */
+vt_val vt_patch_behind(vt_plan *p, vt_val x, int count, int patch_h,
+                       int patch_w, int lead);
 
 typedef struct vt_linear_args {
     vt_val w;        /* [N,K] parameter */
     vt_val b;        /* [N] or none */
     vt_val scale;    /* [N] layer scale, or none */
-    vt_val residual; /* [..,N] or none */
+    vt_val residual; /* [..,N] or none; where vt_residual_apart(), of x[B,T,K]
+                      * also [B,more,N], whose first T rows are read, or [T,N],
+                      * the same for each picture */
     vt_act act;
 } vt_linear_args;
+/* On GPUs, for no gradient, where VITCL_VARIANTS has embed. */
+bool vt_residual_apart(const vt_plan *p);
 /* x[..,K] -> residual + scale * act(x w^T + b), [..,N]. In C99:
  * vt_linear(p, x, (vt_linear_args){.w = w, .b = b, .scale = VT_NONE, ...}) */
 vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a);
@@ -46,6 +53,9 @@ vt_val vt_layernorm_rows(vt_plan *p, vt_val x, vt_val gamma, vt_val beta,
 /* The same with a mean of 0 and no beta: x / sqrt(mean(x^2) + eps) * gamma.
  * count 0: all rows. */
 vt_val vt_rmsnorm(vt_plan *p, vt_val x, vt_val gamma, float eps, int count);
+/* One of the two, of each picture's first token: x[B,T,C] -> [B,C]. */
+vt_val vt_norm_token(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps,
+                     bool rms);
 /* qkv[B,T,3C]: layer norm over each head's D of q and k (qk-norm); v is copied.
  * gammas and betas [D]. */
 vt_val vt_qknorm(vt_plan *p, vt_val qkv, int heads, vt_val q_gamma,

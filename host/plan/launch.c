@@ -45,12 +45,13 @@ done:
     return st;
 }
 
-vitcl_status vt_plan_launch(vt_plan *p, size_t first, size_t end)
+vitcl_status vt_plan_launch(vt_plan *p, size_t from, size_t first, size_t end)
 {
     vitcl_status st = VITCL_OK;
 
     for (size_t i = first; i < end; i++) {
-        VT_TRY(vt_plan_in_step(p, i, launch(p, p->step[i])));
+        if (!p->step[i]->passed || i == from)
+            VT_TRY(vt_plan_in_step(p, i, launch(p, p->step[i])));
         p->step[i]->launched = vt_queue_launched(p->queue);
     }
 done:

@@ -97,8 +97,10 @@ struct vt_step {
                               * to the driver */
     size_t launched;         /* then: the queue's launches up to this step */
     char note[96];           /* kernel and variant, for vitcl plan */
-    vt_val streamed;         /* a weight read before each launch, or VT_NONE */
-    int slot;                /* the plan's slot that it is read into */
+    bool passed; /* launches nothing where the step before it ran, too: that has
+                  * computed this one's results */
+    vt_val streamed; /* a weight read before each launch, or VT_NONE */
+    int slot;        /* the plan's slot that it is read into */
 };
 
 typedef vitcl_status (*vt_watcher)(void *context, vt_plan *p, vt_val v);

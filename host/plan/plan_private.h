@@ -36,8 +36,9 @@ struct vt_plan {
 /* ---- launch.c ---- */
 /* Adds to an error which step it is. */
 vitcl_status vt_plan_in_step(const vt_plan *p, size_t i, vitcl_status st);
-/* Enqueues the launches of these steps, each by itself. */
-vitcl_status vt_plan_launch(vt_plan *p, size_t first, size_t end);
+/* Enqueues the launches of these steps, each by itself, in a run that began
+ * with step `from`. */
+vitcl_status vt_plan_launch(vt_plan *p, size_t from, size_t first, size_t end);
 
 /* How results are stored, and the steps' scratch memory. */
 vitcl_status vt_storage_choose(vt_plan *p);

@@ -375,7 +375,7 @@ static vitcl_status step_by_step(vt_plan *p, size_t first, size_t end)
     for (size_t i = first; i < end; i++) {
         const double from = p->o.times ? vt_now_ms() : 0;
 
-        VT_TRY(vt_plan_launch(p, i, i + 1));
+        VT_TRY(vt_plan_launch(p, first, i, i + 1));
         if (p->o.times) {
             p->step[i]->time_ms = vt_queue_time_ms(p->queue);
             p->step[i]->host_ms = vt_now_ms() - from;
@@ -396,7 +396,7 @@ vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
     if (!p->finished)
         return vt_fail(VITCL_EINVAL, "the plan is not finished");
     if (p->o.times != VT_TIMES_STEPS && !p->o.watcher)
-        VT_TRY(vt_plan_launch(p, (size_t)first, (size_t)end));
+        VT_TRY(vt_plan_launch(p, (size_t)first, (size_t)first, (size_t)end));
     else
         VT_TRY(step_by_step(p, (size_t)first, (size_t)end));
     VT_TRY(vt_plan_wait(p));
@@ -429,7 +429,7 @@ vitcl_status vt_plan_start(vt_plan *p, vt_val v, int end)
 
     if (v != VT_NONE)
         VT_TRY(vt_upload_take(p->queue, p->value[v]->buf, p->upload));
-    VT_TRY(vt_plan_launch(p, 0, (size_t)end));
+    VT_TRY(vt_plan_launch(p, 0, 0, (size_t)end));
     VT_TRY(vt_queue_flush(p->queue));
 done:
     return st;

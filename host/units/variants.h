@@ -15,6 +15,9 @@ typedef enum {
     VT_VARIANT_HEADS13, /* or by 13 */
     VT_VARIANT_COLUMNS, /* sums of few columns in parts */
     VT_VARIANT_PARTS,   /* a product's parts are added by its last groups */
+    VT_VARIANT_PIXELS,  /* pixels to patches in one kernel */
+    VT_VARIANT_EMBED,   /* products with residuals that lie otherwise than their
+                         * results: of the patches, and in the last block */
     VT_VARIANTS
 } vt_variant;
 
