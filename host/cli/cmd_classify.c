@@ -210,7 +210,6 @@ static int no_classes(const work *w)
 static int open_classes(work *w, uint32_t *classes)
 {
     const classify *o = w->o;
-    int code;
 
     *classes = vitcl_session_classes(w->on.session);
     w->on.share = w->on.used = *classes;
@@ -219,9 +218,8 @@ static int open_classes(work *w, uint32_t *classes)
     *classes = (uint32_t)w->set.labels.count;
     w->on.tensor = "features";
     w->on.share = w->on.used = vitcl_session_features(w->on.session);
-    code = label_set_open(&w->set, w->on.device, w->on.model, &o->common,
+    return label_set_open(&w->set, w->on.device, w->on.model, &o->common,
                           &o->texts, (uint32_t)w->on.used, "--labels");
-    return code;
 }
 
 static const char *sorted_into(const classify *o)
@@ -229,27 +227,20 @@ static const char *sorted_into(const classify *o)
     return o->copy_to ? o->copy_to : o->link_to;
 }
 
-static int prepare(work *w)
+static int start(work *w)
 {
     uint32_t classes;
     int code;
 
     if (w->o->explain && !(w->explaining = explaining_open()))
         return EXIT_FAILED;
-    code = answering_open(&w->on);
-    if (code == EXIT_OK && w->explaining)
+    TRY(answering_open(&w->on));
+    if (w->explaining)
         explaining_watch(w->explaining, &w->on.options);
-    if (code == EXIT_OK)
-        code = answering_session(&w->on, NULL);
-    if (code != EXIT_OK)
-        return code;
-    code = open_classes(w, &classes);
-    if (code != EXIT_OK)
-        return code;
-    code = naming_open(&w->naming, w->on.model, classes, w->o->k ? w->o->k : 5,
-                       w->o->threshold);
-    if (code != EXIT_OK)
-        return code;
+    TRY(answering_session(&w->on, NULL));
+    TRY(open_classes(w, &classes));
+    TRY(naming_open(&w->naming, w->on.model, classes, w->o->k ? w->o->k : 5,
+                    w->o->threshold));
     if (w->o->labels)
         naming_words(&w->naming, (const char *const *)w->set.labels.item,
                      w->set.answer);
@@ -257,33 +248,25 @@ static int prepare(work *w)
         return usage("this model has no classes (regression); leave %s out",
                      w->o->copy_to ? "--copy-to" : "--link-to");
     if (sorted_into(w->o))
-        code = sorting_open(&w->sorting, sorted_into(w->o), !w->o->copy_to,
-                            &w->naming);
-    if (code != EXIT_OK)
-        return code;
+        TRY(sorting_open(&w->sorting, sorted_into(w->o), !w->o->copy_to,
+                         &w->naming));
     if (w->o->html && !(w->page = begin_page(w)))
         return EXIT_FAILED;
     if (w->page)
         batches_thumbnails(w->on.batches, HTML_SIDE);
     if (w->explaining)
-        code = explaining_start(w->explaining, w->on.model, w->on.session);
-    if (code != EXIT_OK)
-        return code;
-    return sharding_redirect(&w->part);
-}
-
-static int start(work *w)
-{
-    vitcl_shape row = {.name = "logits", .rank = 1};
-    int code = prepare(w);
-
-    row.shape[0] = w->naming.classes;
-    if (code == EXIT_OK && w->o->csv)
+        TRY(explaining_start(w->explaining, w->on.model, w->on.session));
+    TRY(sharding_redirect(&w->part));
+    if (w->o->csv)
         naming_csv_head(&w->naming);
-    if (code == EXIT_OK && w->o->logits &&
-        vitcl_rows_new(&w->rows, w->logits, &row) != VITCL_OK)
-        code = failed();
-    return code == EXIT_OK ? answering_start(&w->on) : code;
+    if (w->o->logits)
+        TRY_VT(vitcl_rows_new(&w->rows, w->logits,
+                              &(vitcl_shape){.name = "logits",
+                                             .rank = 1,
+                                             .shape = {w->naming.classes}}));
+    TRY(answering_start(&w->on));
+done:
+    return code;
 }
 
 static int answer_all(work *w)
@@ -293,13 +276,13 @@ static int answer_all(work *w)
 
     while (code == EXIT_OK && (a = answering_next(&w->on)))
         code = print(w, a);
-    code = answering_end(&w->on, code);
-    if (code == EXIT_OK && w->rows) {
-        if (vitcl_rows_finish(w->rows) != VITCL_OK)
-            return failed();
-        vitcl_rows_free(w->rows), w->rows = NULL;
-    }
-    return code == EXIT_OK ? answering_failures(&w->on) : code;
+    TRY(answering_end(&w->on, code));
+    if (w->rows)
+        TRY_VT(vitcl_rows_finish(w->rows));
+    vitcl_rows_free(w->rows), w->rows = NULL;
+    TRY(answering_failures(&w->on));
+done:
+    return code;
 }
 
 /* Of a file of logits that was not completed. */
@@ -424,50 +407,50 @@ static int name_files(work *w)
                : failed();
 }
 
+/* Names the pictures, and writes what there is after Ctrl-C or a failure. */
+static int classify_all(work *w)
+{
+    const char *into = sorted_into(w->o);
+    int code = start(w);
+
+    if (code == EXIT_OK)
+        code = answer_all(w);
+    keep_rows(w, code);
+    if (w->page) /* before the manifest, which says that all is written */
+        code = end_page(w, code);
+    if (into && !w->sorting.failures)
+        snprintf(w->part.about.sorted, VT_SETTINGS, "%s", into);
+    code = sharding_end(&w->part, code, &w->on);
+    return code == EXIT_OK && w->sorting.failures ? EXIT_FAILED : code;
+}
+
 static int run(void *into, const words *operands)
 {
     const classify *o = into;
     const bool json = o->json || o->output;
     work w = {.o = o,
-              .on.operands = operands,
+              .on = {.common = &o->common,
+                     .operands = operands,
+                     .pictures = &o->pictures,
+                     .done = "named",
+                     .tensor = "logits",
+                     .rows_tell = o->output != NULL},
+              .part.kept = -1,
               .json = json,
               .pretty = is_terminal(stdout) && !json && !o->csv};
-    int code = check(o, operands);
+    int code;
 
-    if (code == EXIT_OK && o->labels)
-        code = tower_named(&o->common, "--labels");
-    if (code == EXIT_OK && o->labels)
-        code = label_set_read(&w.set, o->labels, &o->texts.prompts);
-    if (code == EXIT_OK)
-        code = open_part(&w);
-    if (code == EXIT_OK)
-        code = name_files(&w);
-    if (code == EXIT_OK)
-        code = check_finished(&w);
-    if (code != EXIT_OK || w.part.finished) {
-        free(w.logits);
-        free(w.html);
-        sharding_close(&w.part);
-        label_set_close(&w.set);
-        return code;
+    TRY(check(o, operands));
+    if (o->labels) {
+        TRY(tower_named(&o->common, "--labels"));
+        TRY(label_set_read(&w.set, o->labels, &o->texts.prompts));
     }
-    w.on = (answering){.common = &o->common,
-                       .operands = operands,
-                       .pictures = &o->pictures,
-                       .done = "named",
-                       .tensor = "logits",
-                       .rows_tell = o->output != NULL};
-    code = start(&w);
-    if (code == EXIT_OK)
-        code = answer_all(&w);
-    keep_rows(&w, code);
-    if (w.page) /* before the manifest, which says that all is written */
-        code = end_page(&w, code);
-    if (sorted_into(o) && !w.sorting.failures)
-        snprintf(w.part.about.sorted, VT_SETTINGS, "%s", sorted_into(o));
-    code = sharding_end(&w.part, code, &w.on);
-    if (code == EXIT_OK && w.sorting.failures)
-        code = EXIT_FAILED;
+    TRY(open_part(&w));
+    TRY(name_files(&w));
+    TRY(check_finished(&w));
+    if (!w.part.finished)
+        code = classify_all(&w);
+done:
     vitcl_rows_free(w.rows);
     free(w.logits);
     free(w.html);

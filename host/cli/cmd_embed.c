@@ -229,12 +229,12 @@ static int finish(work *w)
 static int rewrite(work *w)
 {
     vitcl_model *model = NULL;
-    int code = open_model(NULL, &model, &w->o->common);
+    int code;
 
-    if (code == EXIT_OK)
-        code = open_file(w, model);
-    if (code == EXIT_OK)
-        code = finish(w);
+    TRY(open_model(NULL, &model, &w->o->common));
+    TRY(open_file(w, model));
+    TRY(finish(w));
+done:
     answering_summary(&w->e.on);
     vitcl_model_free(model);
     return code;
@@ -253,22 +253,23 @@ static int answer_all(work *w)
 
     while (code == EXIT_OK && (a = answering_next(&w->e.on)))
         code = print(w, a);
-    code = answering_end(&w->e.on, code);
-    if (code == EXIT_OK)
-        code = finish(w);
-    return code == EXIT_OK ? answering_failures(&w->e.on) : code;
+    TRY(answering_end(&w->e.on, code));
+    TRY(finish(w));
+    code = answering_failures(&w->e.on);
+done:
+    return code;
 }
 
 static int run_all(work *w)
 {
-    int code = embedding_open(&w->e);
+    int code;
 
-    if (code == EXIT_OK && w->o->output)
-        code = open_file(w, NULL);
-    if (code == EXIT_OK)
-        code = answering_start(&w->e.on);
-    if (code == EXIT_OK)
-        code = answer_all(w);
+    TRY(embedding_open(&w->e));
+    if (w->o->output)
+        TRY(open_file(w, NULL));
+    TRY(answering_start(&w->e.on));
+    TRY(answer_all(w));
+done:
     if (code != EXIT_OK && w->o->update && has_answers(w)) {
         if (finish(w) != EXIT_OK)
             code = EXIT_FAILED;

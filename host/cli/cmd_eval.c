@@ -98,11 +98,11 @@ static int open_labels(work *w)
                      o->texts.lower ? "--lower-case" : "--prompt");
     if (info.classes)
         return EXIT_OK;
-    code = name_labels(&w->set, w->dataset, o->data);
-    if (code == EXIT_OK)
-        code = label_set_open(&w->set, w->on.device, w->on.model, &o->common,
-                              &o->texts, vitcl_session_features(w->on.session),
-                              "this model has no classifier");
+    TRY(name_labels(&w->set, w->dataset, o->data));
+    TRY(label_set_open(&w->set, w->on.device, w->on.model, &o->common,
+                       &o->texts, vitcl_session_features(w->on.session),
+                       "this model has no classifier"));
+done:
     w->on.vectors = w->set.vector;
     return code;
 }

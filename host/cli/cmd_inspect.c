@@ -328,19 +328,19 @@ static int draw(work *w, const answer *a, const uint8_t *rgb)
                                .width = (int)w->width,
                                .rows = w->grid.rows,
                                .columns = w->grid.columns};
-    int code = open_folder(w, a);
+    int code;
 
-    if (code == EXIT_OK)
-        code = inspect_rollout(&w->files, &p, w->row + w->grid.prefix, w->how,
-                               &w->grid);
-    if (code == EXIT_OK)
-        code = inspect_attention(&w->files, &p, w->maps, w->drawn, w->first,
-                                 w->count, w->from, w->query + 1);
-    if (code == EXIT_OK && *w->seen_as)
-        code = inspect_tokens(&w->files, &p, w->seen, w->info.width, w->seen_as,
-                              &w->all);
-    if (code == EXIT_OK && w->relevance)
-        code = relate(w, &p);
+    TRY(open_folder(w, a));
+    TRY(inspect_rollout(&w->files, &p, w->row + w->grid.prefix, w->how,
+                        &w->grid));
+    TRY(inspect_attention(&w->files, &p, w->maps, w->drawn, w->first, w->count,
+                          w->from, w->query + 1));
+    if (*w->seen_as)
+        TRY(inspect_tokens(&w->files, &p, w->seen, w->info.width, w->seen_as,
+                           &w->all));
+    if (w->relevance)
+        TRY(relate(w, &p));
+done:
     return code;
 }
 
@@ -461,9 +461,9 @@ static int run(void *into, const words *operands)
         return usage("--output DIR is required");
     if (o->together && !inspect_together_can(operands))
         return EXIT_USAGE;
-    code = inspect_open(&w.files, o->output);
-    if (code == EXIT_OK)
-        code = show(&w, operands);
+    TRY(inspect_open(&w.files, o->output));
+    TRY(show(&w, operands));
+done:
     inspect_close(&w.files);
     batches_close(w.batches);
     vt_rollout_free(w.rollout);

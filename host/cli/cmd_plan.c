@@ -240,30 +240,24 @@ static int run(void *into, const words *operands)
         return usage("--json and --table cannot be used together");
     if (o->trace && !o->time)
         return usage("--trace needs --time");
-    code = open_model(&device, &model, &o->common);
-    if (code == EXIT_OK)
-        code = keep_open(&keep, &o->keep);
-    if (code == EXIT_OK)
-        code = open_session(&session, device, model, &o->common, keep.item,
-                            o->time);
-    if (code == EXIT_OK)
-        code = keep_check(&keep, &o->keep, session);
-    if (code == EXIT_OK && o->time)
-        code = run_once(session);
-    if (code == EXIT_OK && o->trace)
-        code = write_trace(o, device, session);
-    if (code == EXIT_OK && o->kernels &&
-        vt_device_save_kernels(device, o->kernels) != VITCL_OK)
-        code = failed();
-    if (code == EXIT_OK) {
-        guard_end(); /* do not restart after printing */
-        if (o->json)
-            print_json_steps(o, session);
-        else
-            code = print_steps(o, session);
-        if (!o->json && code == EXIT_OK)
-            print_memory(session, o->table);
+    TRY(open_model(&device, &model, &o->common));
+    TRY(keep_open(&keep, &o->keep));
+    TRY(open_session(&session, device, model, &o->common, keep.item, o->time));
+    TRY(keep_check(&keep, &o->keep, session));
+    if (o->time)
+        TRY(run_once(session));
+    if (o->trace)
+        TRY(write_trace(o, device, session));
+    if (o->kernels)
+        TRY_VT(vt_device_save_kernels(device, o->kernels));
+    guard_end(); /* do not restart after printing */
+    if (o->json) {
+        print_json_steps(o, session);
+    } else {
+        TRY(print_steps(o, session));
+        print_memory(session, o->table);
     }
+done:
     keep_close(&keep);
     vitcl_session_free(session);
     vitcl_model_free(model);

@@ -50,21 +50,33 @@ static const opt options[] = {
 
 enum { GROUP = 64 }; /* pictures or texts that are looked for at a time */
 
+/* What is looked for. */
+typedef struct query {
+    const char *name; /* its path, or the text; NULL: there are no more */
+    const float *numbers;
+    const answer *picture; /* NULL: a text */
+    bool waits;            /* for the next one the program would wait */
+} query;
+
 typedef struct work {
     embedding e;
     const find *o;
     vt_index *index;
     html_page *page; /* NULL: none */
     bool pretty;
-    uint32_t k, count; /* count: queries that wait */
-    bool texts;        /* the queries are texts, which path[] has */
-    char *path[GROUP];
+    uint32_t k, count;        /* count: queries that wait */
+    char *path[GROUP];        /* or texts */
     vitcl_image small[GROUP]; /* thumbnails, for the page */
     float *queries;
     vt_hit *hits;
     uint32_t found[GROUP];
     bool broken; /* an answer could not be taken */
     vt_places places;
+    /* of texts */
+    text_list texts;
+    size_t next;
+    vitcl_device *device;
+    vitcl_text *text;
 } work;
 
 static const char *path_of(work *w, uint64_t row)
@@ -79,7 +91,7 @@ static const char *path_of(work *w, uint64_t row)
 static void print_json(work *w, uint32_t q, const vt_hit *hits)
 {
     putchar('{');
-    if (w->texts) {
+    if (w->texts.count) {
         printf("\"text\":");
         json_string(w->path[q]);
     } else {
@@ -131,7 +143,7 @@ static void print_error(const work *w, const answer *a)
 static void add_to_page(work *w, uint32_t q, const vt_hit *hits)
 {
     html_section(w->page, w->path[q]);
-    if (!w->texts)
+    if (!w->texts.count)
         html_add(w->page, &(html_item){.path = w->path[q],
                                        .small = &w->small[q],
                                        .title = "looked for"});
@@ -198,14 +210,6 @@ static int finish(work *w)
     return html_close(page, "Nearest pictures and their cosines");
 }
 
-/* Where a stop is caught, and so removes the file. */
-static int open_page(work *w)
-{
-    return w->o->html && !(w->page = html_open(w->o->html, "vitcl search"))
-               ? EXIT_FAILED
-               : EXIT_OK;
-}
-
 static bool is_zero(const float *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -214,122 +218,145 @@ static bool is_zero(const float *v, size_t n)
     return true;
 }
 
-static int take(work *w, answer *a)
+static int take(work *w, const query *q)
 {
-    const size_t n = w->e.on.used;
+    const size_t n = vt_index_width(w->index);
+    float *to = w->queries + w->count * n;
     int code = EXIT_OK;
 
-    if (!a->error && is_zero(a->numbers, n)) {
-        a->error = "its vector is zero, and has no direction";
-        say_failure(a);
-    }
-    if (a->error) { /* in input order */
+    if (!q->numbers) { /* in input order */
         code = look(w);
-        print_error(w, a);
+        print_error(w, q->picture);
         return code;
     }
-    memcpy(w->queries + w->count * n, a->numbers, n * sizeof *a->numbers);
-    w->path[w->count] = strdup(a->path);
+    memmove(to, q->numbers, n * sizeof *to); /* a text's are there */
+    w->path[w->count] = strdup(q->name);
     if (!w->path[w->count])
         return fail("out of memory");
-    w->small[w->count] = copy(&a->small);
-    if (++w->count == GROUP || answering_waits(&w->e.on))
+    if (q->picture)
+        w->small[w->count] = copy(&q->picture->small);
+    if (++w->count == GROUP || q->waits)
         code = look(w);
     return code;
 }
 
-static int answer_all(work *w)
+/* May the index be compared with vectors of this model, NULL: the open one? */
+static int agree(work *w, const vt_about *a, const vitcl_model *model)
 {
-    answer *a;
-    int code = EXIT_OK;
+    vt_about own;
+    int code;
 
-    while (code == EXIT_OK && (a = answering_next(&w->e.on)))
-        code = take(w, a);
-    w->broken = code != EXIT_OK;
-    code = answering_end(&w->e.on, code);
-    if (code == EXIT_OK)
-        code = finish(w);
-    return code == EXIT_OK ? answering_failures(&w->e.on) : code;
+    TRY(embedding_about(&own, &w->e, model, a->normalized));
+    if (vt_index_agrees(w->index, &own) != VITCL_OK)
+        TRY(fail("%s; name its model with -m", vitcl_last_error()));
+done:
+    return code;
+}
+
+/* ---- pictures ---- */
+
+static int open_pictures(work *w, const vt_about *a)
+{
+    int code;
+
+    TRY(embedding_open(&w->e));
+    TRY(agree(w, a, NULL));
+    if (vt_index_width(w->index) != w->e.on.used)
+        TRY(fail("the index has vectors of %u numbers, this model of %zu",
+                 vt_index_width(w->index), w->e.on.used));
+    if (w->o->html)
+        batches_thumbnails(w->e.on.batches, HTML_SIDE);
+    TRY(answering_start(&w->e.on));
+done:
+    return code;
+}
+
+static int next_picture(query *out, work *w)
+{
+    answer *a = answering_next(&w->e.on);
+
+    if (a && !a->error && is_zero(a->numbers, w->e.on.used)) {
+        a->error = "its vector is zero, and has no direction";
+        say_failure(a);
+    }
+    *out = (query){.name = NULL};
+    if (a)
+        *out = (query){a->path, a->error ? NULL : a->numbers, a,
+                       answering_waits(&w->e.on)};
+    return EXIT_OK;
 }
 
 /* ---- texts ---- */
 
-static int look_for(work *w, vitcl_text *text, const text_list *texts)
-{
-    const size_t width = vt_index_width(w->index);
-    int code;
-
-    catch_stop();
-    code = open_page(w);
-    for (size_t i = 0; i < texts->count && code == EXIT_OK; i += GROUP) {
-        const size_t n = texts->count - i < GROUP ? texts->count - i : GROUP;
-
-        code = code_of(vitcl_text_embed(w->queries, text,
-                                        (const char *const *)texts->item + i,
-                                        (uint32_t)n));
-        if (code != EXIT_OK)
-            return code;
-        guard_end(); /* do not restart after printing */
-        for (size_t q = 0; q < n; q++) {
-            if (is_zero(w->queries + q * width, width))
-                return fail("'%.80s': its vector is zero, and has no direction",
-                            texts->item[i + q]);
-            w->path[w->count] = strdup(texts->item[i + q]);
-            if (!w->path[w->count++])
-                return fail("out of memory");
-        }
-        code = look(w);
-    }
-    return code == EXIT_OK ? finish(w) : code;
-}
-
-/* May the vectors of this model's texts be compared with the index? */
-static int agree(work *w, const vt_about *a)
-{
-    vitcl_model *model = NULL;
-    vt_about own;
-    int code = open_model(NULL, &model, w->e.on.common);
-
-    if (code == EXIT_OK)
-        code = embedding_about(&own, &w->e, model, a->normalized);
-    if (code == EXIT_OK && vt_index_agrees(w->index, &own) != VITCL_OK)
-        code = fail("%s; name its model with -m", vitcl_last_error());
-    vitcl_model_free(model);
-    return code;
-}
-
-static int search_texts(work *w, const vt_about *a, const text_list *texts)
+static int open_texts(work *w, const vt_about *a)
 {
     const uint32_t width = vt_index_width(w->index);
     const model_options *common = w->e.on.common;
     vitcl_text_info info = {.size = sizeof info};
-    vitcl_device *device = NULL;
-    vitcl_text *text = NULL;
+    vitcl_model *model = NULL;
     int code;
 
     if (strcmp(a->feature, "pooled") != 0)
-        return fail("%s: its vectors are --features %s, with which texts "
-                    "cannot be compared; embed the pictures without --features",
-                    vt_index_file(w->index), a->feature);
-    w->texts = true;
-    w->queries = malloc((size_t)GROUP * width * sizeof *w->queries);
-    w->hits = malloc((size_t)GROUP * w->k * sizeof *w->hits);
-    code = !w->queries || !w->hits ? fail("out of memory") : agree(w, a);
-    if (code == EXIT_OK)
-        code = open_device(&device, common->device);
-    if (code == EXIT_OK)
-        code = tower_open(&text, device, common, &w->o->texts, "--text",
-                          texts->count);
-    if (code == EXIT_OK && vitcl_text_describe(&info, text) != VITCL_OK)
-        code = failed();
-    if (code == EXIT_OK && info.features != width)
-        code = fail("the index has %u numbers a vector, this model's texts %u",
-                    width, info.features);
-    if (code == EXIT_OK)
-        code = look_for(w, text, texts);
-    tower_say_cut(text);
-    vitcl_text_free(text);
-    vitcl_device_free(device);
+        TRY(fail("%s: its vectors are --features %s, with which texts cannot "
+                 "be compared; embed the pictures without --features",
+                 vt_index_file(w->index), a->feature));
+    TRY(open_model(NULL, &model, common));
+    TRY(agree(w, a, model));
+    TRY(open_device(&w->device, common->device));
+    TRY(tower_open(&w->text, w->device, common, &w->o->texts, "--text",
+                   w->texts.count));
+    TRY_VT(vitcl_text_describe(&info, w->text));
+    if (info.features != width)
+        TRY(fail("the index has %u numbers a vector, this model's texts %u",
+                 width, info.features));
+    catch_stop();
+done:
+    vitcl_model_free(model);
+    return code;
+}
+
+/* As many are embedded at a time as are looked for. */
+static int next_text(query *out, work *w)
+{
+    const size_t width = vt_index_width(w->index), at = w->next % GROUP;
+    const size_t left = w->texts.count - w->next;
+    const char *const *text = (const char *const *)w->texts.item + w->next;
+    vitcl_status st = VITCL_OK;
+
+    *out = (query){.name = NULL};
+    if (left && at == 0) {
+        st = vitcl_text_embed(w->queries, w->text, text,
+                              (uint32_t)(left < GROUP ? left : GROUP));
+        guard_end(); /* do not restart after printing */
+    }
+    if (st != VITCL_OK || !left)
+        return code_of(st);
+    *out = (query){*text, w->queries + at * width, NULL, left == 1};
+    w->next++;
+    return is_zero(out->numbers, width)
+               ? fail("'%.80s': its vector is zero, and has no direction",
+                      *text)
+               : EXIT_OK;
+}
+
+static int answer_all(work *w)
+{
+    const bool texts = w->texts.count != 0;
+    query q;
+    int code;
+
+    /* where a stop is caught, and so removes the file */
+    if (w->o->html && !(w->page = html_open(w->o->html, "vitcl search")))
+        return EXIT_FAILED;
+    while ((code = (texts ? next_text : next_picture)(&q, w)) == EXIT_OK &&
+           q.name && (code = take(w, &q)) == EXIT_OK)
+        ;
+    w->broken = code != EXIT_OK;
+    TRY(texts ? code : answering_end(&w->e.on, code));
+    TRY(finish(w));
+    if (!texts)
+        code = answering_failures(&w->e.on);
+done:
     return code;
 }
 
@@ -387,34 +414,7 @@ static int check(const find *o, const text_list *texts)
     return EXIT_OK;
 }
 
-/* ---- running ---- */
-
-static int prepare(work *w, const vt_about *a)
-{
-    vt_about own;
-    int code = embedding_open(&w->e);
-
-    if (code == EXIT_OK)
-        code = embedding_about(&own, &w->e, NULL, a->normalized);
-    if (code != EXIT_OK)
-        return code;
-    if (vt_index_agrees(w->index, &own) != VITCL_OK)
-        return fail("%s; name its model with -m", vitcl_last_error());
-    if (vt_index_width(w->index) != w->e.on.used)
-        return fail("the index has vectors of %u numbers, this model of %zu",
-                    vt_index_width(w->index), w->e.on.used);
-    if (w->o->html)
-        batches_thumbnails(w->e.on.batches, HTML_SIDE);
-    w->queries = malloc(GROUP * w->e.on.used * sizeof *w->queries);
-    w->hits = malloc((size_t)GROUP * w->k * sizeof *w->hits);
-    if (!w->queries || !w->hits)
-        return fail("out of memory");
-    code = answering_start(&w->e.on);
-    return code == EXIT_OK ? open_page(w) : code;
-}
-
-static int search(work *w, const char *name, const words *pictures,
-                  const text_list *texts)
+static int search(work *w, const char *name, const words *pictures)
 {
     const vt_about *a = vt_index_about(w->index);
     const uint64_t rows = vt_index_count(w->index);
@@ -425,9 +425,7 @@ static int search(work *w, const char *name, const words *pictures,
         return fail("%s: the index has many vectors of each picture; search "
                     "needs one vector: embed --features pooled or class",
                     name);
-    code = embedding_of_index(&common, a, name);
-    if (code != EXIT_OK)
-        return code;
+    TRY(embedding_of_index(&common, a, name));
     vt_places_open(&w->places, w->index);
     w->k = w->o->k ? w->o->k : 10;
     w->k = w->k < rows ? w->k : rows ? (uint32_t)rows : 1;
@@ -437,9 +435,12 @@ static int search(work *w, const char *name, const words *pictures,
                           .pictures = &w->o->pictures,
                           .done = "looked for",
                           .said = true}; /* by embed */
-    if (texts->count)
-        return search_texts(w, a, texts);
-    code = prepare(w, a);
+    w->queries =
+        malloc((size_t)GROUP * vt_index_width(w->index) * sizeof *w->queries);
+    w->hits = malloc((size_t)GROUP * w->k * sizeof *w->hits);
+    if (!w->queries || !w->hits)
+        return fail("out of memory");
+    code = (w->texts.count ? open_texts : open_pictures)(w, a);
     if (code == EXIT_OK)
         code = answer_all(w);
     /* what there is after Ctrl-C or a failure */
@@ -447,6 +448,11 @@ static int search(work *w, const char *name, const words *pictures,
         (w->count || w->page) && finish(w) != EXIT_OK)
         code = EXIT_FAILED;
     answering_close(&w->e.on);
+    if (w->text)
+        tower_say_cut(w->text);
+    vitcl_text_free(w->text);
+    vitcl_device_free(w->device);
+done:
     return code;
 }
 
@@ -455,7 +461,6 @@ static int run(void *into, const words *operands)
     find *o = into;
     const words pictures = {.item = operands->item + 1,
                             .count = operands->count - 1};
-    text_list texts = {NULL, 0};
     work w = {.o = o, .pretty = is_terminal(stdout)};
     int code;
 
@@ -463,14 +468,12 @@ static int run(void *into, const words *operands)
     if (operands->count < 1 || (operands->count < 2 && !o->text.count))
         return usage("name an index (vitcl embed -o FILE.safetensors) and the "
                      "pictures to look for, or --text \"a dog on a beach\"");
-    code = find_texts(&texts, o, &pictures);
-    if (code == EXIT_OK)
-        code = check(o, &texts);
-    if (code == EXIT_OK)
-        code = vt_index_open(&w.index, operands->item[0]) == VITCL_OK
-                   ? search(&w, operands->item[0], &pictures, &texts)
-                   : failed();
-    lines_free(&texts);
+    TRY(find_texts(&w.texts, o, &pictures));
+    TRY(check(o, &w.texts));
+    TRY_VT(vt_index_open(&w.index, operands->item[0]));
+    TRY(search(&w, operands->item[0], &pictures));
+done:
+    lines_free(&w.texts);
     for (uint32_t i = 0; i < GROUP; i++)
         forget(&w, i);
     html_discard(w.page);

@@ -78,12 +78,12 @@ static int choose(embedding *e)
 int embedding_open(embedding *e)
 {
     static const char *const keep[] = {"norm", "last_hidden_state", NULL};
-    int code = answering_open(&e->on);
+    int code;
 
-    if (code == EXIT_OK)
-        code = answering_session(&e->on, inner(e) ? keep : NULL);
-    if (code == EXIT_OK)
-        code = choose(e);
+    TRY(answering_open(&e->on));
+    TRY(answering_session(&e->on, inner(e) ? keep : NULL));
+    TRY(choose(e));
+done:
     e->on.used = vt_row_count(e->shape);
     return code;
 }
@@ -217,9 +217,10 @@ int embedding_probe(bool *has, const embedding *of, const char *path,
     *has = false;
     e.on.operands = &name;
     e.on.said = true;
-    code = embedding_open(&e);
-    if (code == EXIT_OK && e.on.used == n)
-        code = answering_start(&e.on);
+    TRY(embedding_open(&e));
+    if (e.on.used == n)
+        TRY(answering_start(&e.on));
+done:
     if (code == EXIT_OK && e.on.used == n)
         a = answering_next(&e.on);
     if (a && !a->error) {

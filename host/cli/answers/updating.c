@@ -378,13 +378,11 @@ static int add_others(updating *u, bool prune)
     o.named = calloc(none(u) + 1, sizeof *o.named);
     o.gone = calloc(none(u) + 1, sizeof *o.gone);
     if (!o.file || !o.named || !o.gone)
-        code = fail("out of memory");
-    if (code == EXIT_OK)
-        code = find_others(&o);
-    if (code == EXIT_OK)
-        code = updating_match(u, o.gone, o.away);
-    if (code == EXIT_OK)
-        code = merge(&o);
+        TRY(fail("out of memory"));
+    TRY(find_others(&o));
+    TRY(updating_match(u, o.gone, o.away));
+    TRY(merge(&o));
+done:
     for (size_t i = 0; i < o.count; i++)
         free(o.entry[i].name);
     free(o.entry);

@@ -156,14 +156,13 @@ int bench_devices(const model_options *o, double seconds, bool json)
 {
     vitcl_session_options options = session_options(o);
     machines m = {.count = 0};
-    int code = machines_open(&m, o);
+    int code;
 
-    if (code == EXIT_OK)
-        code = one_size(&options, m.item[0].model);
-    if (code == EXIT_OK)
-        code = machines_start(&m, &options);
-    if (code == EXIT_OK)
-        code = measure(&m, o, seconds, json);
+    TRY(machines_open(&m, o));
+    TRY(one_size(&options, m.item[0].model));
+    TRY(machines_start(&m, &options));
+    TRY(measure(&m, o, seconds, json));
+done:
     machines_close(&m);
     return code;
 }

@@ -49,16 +49,16 @@ int inspect_check(const inspect_choices *c, const char *other,
                   const words *operands)
 {
     uint32_t n;
-    int code = operands->count ? EXIT_OK : check_given(c, other);
+    int code;
 
-    if (code == EXIT_OK)
-        code = inspect_number(&n, "layer", c->layer, UINT32_MAX, 0);
-    if (code == EXIT_OK)
-        code = inspect_number(&n, "head", c->head, UINT32_MAX, 0);
-    if (code == EXIT_OK && c->class && strcmp(c->class, "top") != 0)
-        code = inspect_number(&n, "class", c->class, UINT32_MAX, 0);
-    if (code == EXIT_OK && (c->residual >= 1 || c->discard >= 1))
-        code = usage("--residual and --discard are shares, below 1");
+    TRY(operands->count ? EXIT_OK : check_given(c, other));
+    TRY(inspect_number(&n, "layer", c->layer, UINT32_MAX, 0));
+    TRY(inspect_number(&n, "head", c->head, UINT32_MAX, 0));
+    if (c->class && strcmp(c->class, "top") != 0)
+        TRY(inspect_number(&n, "class", c->class, UINT32_MAX, 0));
+    if (c->residual >= 1 || c->discard >= 1)
+        TRY(usage("--residual and --discard are shares, below 1"));
+done:
     return code;
 }
 

@@ -113,22 +113,18 @@ int inspect_together_find(inspect_together *t, const model_options *common,
     options.watch = watched;
     options.watcher = see;
     options.watcher_context = &w;
-    code = one_size(&options, t->model);
-    if (code == EXIT_OK)
-        code = start_session(&session, t->device, t->model, &options);
-    if (code == EXIT_OK)
-        code = allocate(&w, t);
-    if (code == EXIT_OK && !(batches = batches_open(operands, pictures)))
-        code = EXIT_FAILED;
-    if (code == EXIT_OK)
-        code = batches_start(batches, session);
-    if (code == EXIT_OK)
-        code = look_at_all(&w, t, session, batches,
-                           batches_total(operands, pictures));
-    if (code == EXIT_OK && t->pictures &&
-        vt_moments_components(t->axis, t->mean, t->variance, t->spread,
-                              INSPECT_COLOURS, w.sums) != VITCL_OK)
-        code = failed();
+    TRY(one_size(&options, t->model));
+    TRY(start_session(&session, t->device, t->model, &options));
+    TRY(allocate(&w, t));
+    if (!(batches = batches_open(operands, pictures)))
+        TRY(EXIT_FAILED);
+    TRY(batches_start(batches, session));
+    TRY(look_at_all(&w, t, session, batches,
+                    batches_total(operands, pictures)));
+    if (t->pictures)
+        TRY_VT(vt_moments_components(t->axis, t->mean, t->variance, t->spread,
+                                     INSPECT_COLOURS, w.sums));
+done:
     batches_close(batches);
     vitcl_session_free(session);
     vt_moments_free(w.sums);

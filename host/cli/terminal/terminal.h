@@ -12,6 +12,15 @@
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 130 };
 
+/* In a function with an int `code` and a label `done`, as VT_TRY: of a function
+ * of the program, and of the library, whose message is shown. */
+#define TRY(expr)                                                              \
+    do {                                                                       \
+        if ((code = (expr)) != EXIT_OK)                                        \
+            goto done;                                                         \
+    } while (0)
+#define TRY_VT(expr) TRY((expr) == VITCL_OK ? EXIT_OK : failed())
+
 /* ---- messages ---- */
 
 /* One line on stderr, "vitcl classify: ...", which is wrapped on a terminal;
