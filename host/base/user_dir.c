@@ -120,39 +120,6 @@ static bool write_all(int fd, const void *data, size_t size)
     return true;
 }
 
-bool vt_user_text(char **out, const char **why, int folder, const char *name,
-                  size_t limit)
-{
-    const int fd = vt_user_open(folder, name);
-    char *text = NULL;
-    struct stat st;
-
-    *why = NULL;
-    if (fd < 0) {
-        if (errno != ENOENT)
-            *why = errno == ELOOP ? "it is a symbolic link"
-                                  : "it cannot be opened";
-        return false;
-    }
-    if (!vt_user_file(fd))
-        *why = "others can write to it, or it is not a regular file";
-    else if (fstat(fd, &st) != 0 || st.st_size < 0 ||
-             (uintmax_t)st.st_size > limit)
-        *why = "it is too large";
-    else if (VT_NEW(&text, (size_t)st.st_size + 1) != VITCL_OK ||
-             !vt_user_read(fd, text, (size_t)st.st_size))
-        *why = "it cannot be read";
-    else if (strlen(text) != (size_t)st.st_size)
-        *why = "it is not text";
-    close(fd);
-    if (*why) {
-        free(text);
-        return false;
-    }
-    *out = text;
-    return true;
-}
-
 bool vt_user_write(int folder, const char *name, const vt_user_part *parts,
                    size_t n)
 {

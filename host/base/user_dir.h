@@ -31,10 +31,6 @@ bool vt_user_file(int fd);
 void vt_user_used(int fd);
 bool vt_user_read(int fd, void *out, size_t size); /* all of it */
 
-/* Reads a text of at most `limit` bytes without NULs into a new string. False:
- * absent (*why is NULL) or rejected (*why says why). */
-bool vt_user_text(char **out, const char **why, int folder, const char *name,
-                  size_t limit);
 typedef struct vt_user_part {
     const void *data;
     size_t size;

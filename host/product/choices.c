@@ -1,28 +1,22 @@
 /*
- * choices.c - decisions from measurements, kept in the user's file:
+ * choices.c - decisions from measurements, kept in the user's file of lines
+ * (base/kept.h):
  *
  *   vitcl choices 1
  *   # version <tab> question <tab> answer
  *
  * A line counts if its version is this one; the last of several for a question
- * does. A file of another format, or that cannot be read, is as none, and stays
- * as it is. Where there are too many lines, the older half is dropped. Who asks
+ * does. Where there are too many lines, the older half is dropped. Who asks
  * accepts only answers that it could have given.
  */
 #include "product/choices.h"
 
 #include "base/environment.h"
+#include "base/kept.h"
 #include "base/memory.h"
-#include "base/user_dir.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#define FORMAT "vitcl choices 1\n"
-#define NAME "choices"
-#define LIMIT ((size_t)256 << 10)
 
 void vt_choice_variables(char *out, size_t size)
 {
@@ -38,34 +32,16 @@ void vt_choice_variables(char *out, size_t size)
     }
 }
 
-/* The file's lines after the first; NULL: none. */
-static char *read_lines(char **text, int folder)
-{
-    const char *why;
-
-    *text = NULL;
-    if (folder < 0 || !vt_user_text(text, &why, folder, NAME, LIMIT))
-        return NULL;
-    return strncmp(*text, FORMAT, strlen(FORMAT)) == 0 ? *text + strlen(FORMAT)
-                                                       : NULL;
-}
-
-/* Cuts the next line of this version off; false: there is none. */
-static bool next(char **at, char **question, char **answer)
+/* The next line of this version, cut; false: there is none. */
+static bool next(vt_lines *l, char **question, char **answer)
 {
     static const char version[] = VITCL_VERSION "\t";
+    char *line, *tab;
 
-    while (*at && **at) {
-        char *line = *at, *tab;
-        const size_t n = strcspn(line, "\n");
-
-        *at = line + n + (line[n] != '\0');
-        line[n] = '\0';
-        if (strncmp(line, version, strlen(version)) != 0)
-            continue;
+    while ((line = vt_lines_next(l))) {
         *question = line + strlen(version);
-        tab = strchr(*question, '\t');
-        if (!tab || strlen(tab + 1) >= VT_CHOICE)
+        if (strncmp(line, version, strlen(version)) != 0 ||
+            !(tab = strchr(*question, '\t')) || strlen(tab + 1) >= VT_CHOICE)
             continue;
         *tab = '\0';
         *answer = tab + 1;
@@ -74,102 +50,54 @@ static bool next(char **at, char **question, char **answer)
     return false;
 }
 
-static bool find(char out[VT_CHOICE], int folder, const char *question)
+static bool find(char out[VT_CHOICE], vt_lines *l, const char *question)
 {
-    char *text, *at = read_lines(&text, folder), *q, *a;
+    char *q, *a;
     bool found = false;
 
-    while (next(&at, &q, &a))
+    while (next(l, &q, &a))
         if (strcmp(q, question) == 0) {
             snprintf(out, VT_CHOICE, "%s", a);
             found = true;
         }
-    free(text);
     return found;
 }
 
 bool vt_choice_load(char out[VT_CHOICE], const char *question)
 {
-    const int folder = vt_user_folder(VT_USER_CONFIG, false);
-    const bool found = find(out, folder, question);
+    vt_lines l;
+    bool found;
 
-    if (folder >= 0)
-        close(folder);
+    vt_lines_open(&l, VT_LINES_CHOICES);
+    found = find(out, &l, question);
+    vt_lines_close(&l);
     return found;
-}
-
-/* The file's text; NULL: it is absent. False: it is there, and is another
- * program's, or another version's with another format, or cannot be read. */
-static bool ours(char **text, int folder)
-{
-    const char *why;
-
-    *text = NULL;
-    if (!vt_user_text(text, &why, folder, NAME, LIMIT))
-        return !why;
-    return strncmp(*text, FORMAT, strlen(FORMAT)) == 0;
 }
 
 bool vt_choices_possible(void)
 {
-    const int folder = vt_user_folder(VT_USER_CONFIG, true);
-    bool good = folder >= 0 && faccessat(folder, ".", W_OK, 0) == 0;
-    char *text = NULL;
-
-    good = good && ours(&text, folder);
-    free(text);
-    if (folder >= 0)
-        close(folder);
-    return good;
-}
-
-/* The lines to keep before another one: all, or the newer half. */
-static const char *kept_lines(const char *text)
-{
-    const char *from;
-
-    if (!text)
-        return "";
-    from = text + strlen(FORMAT);
-    if (strlen(text) > LIMIT - 2 * VT_CHOICE) {
-        from = strchr(text + LIMIT / 2, '\n');
-        from = from ? from + 1 : "";
-    }
-    return from;
+    return vt_lines_check(VT_LINES_CHOICES) == VITCL_OK;
 }
 
 bool vt_choice_save(char answer[VT_CHOICE], const char *question,
                     const char *rejected)
 {
-    static const char note[] =
-        "# version, question, answer: delete a line to measure again\n";
-    const int folder = vt_user_folder(VT_USER_CONFIG, true);
-    char *text = NULL, *lines = NULL, kept[VT_CHOICE];
-    const char *old;
+    char start[2 * VT_CHOICE], line[3 * VT_CHOICE], kept[VT_CHOICE];
+    vt_lines l;
     bool good = false;
 
-    if (folder < 0)
-        return false;
-    (void)flock(folder, LOCK_EX); /* until it is closed */
-    if (find(kept, folder, question) &&
-        (!rejected || strcmp(kept, rejected) != 0)) {
-        snprintf(answer, VT_CHOICE, "%s", kept);
-        close(folder);
-        return true;
+    if (vt_lines_change(&l, VT_LINES_CHOICES) == VITCL_OK) {
+        snprintf(start, sizeof start, VITCL_VERSION "\t%s\t", question);
+        snprintf(line, sizeof line, "%s%s", start, answer);
+        if (find(kept, &l, question) &&
+            (!rejected || strcmp(kept, rejected) != 0)) {
+            snprintf(answer, VT_CHOICE, "%s", kept);
+            good = true;
+        } else {
+            good = vt_lines_put(&l, start, line) == VITCL_OK;
+        }
     }
-    if (ours(&text, folder)) {
-        old = kept_lines(text);
-        if (vt_format(&lines, "%s%s%s%s\t%s\t%s\n", text ? "" : note, old,
-                      *old && old[strlen(old) - 1] != '\n' ? "\n" : "",
-                      VITCL_VERSION, question, answer) == VITCL_OK)
-            good = vt_user_write(folder, NAME,
-                                 (vt_user_part[]){{FORMAT, strlen(FORMAT)},
-                                                  {lines, strlen(lines)}},
-                                 2);
-    }
-    close(folder);
-    free(text);
-    free(lines);
+    vt_lines_close(&l);
     return good;
 }
 
@@ -178,13 +106,12 @@ void vt_choices_each(const char *begin,
                                    const char *answer),
                      void *context)
 {
-    const int folder = vt_user_folder(VT_USER_CONFIG, false);
-    char *text, *at = read_lines(&text, folder), *q, *a;
+    char *q, *a;
+    vt_lines l;
 
-    while (next(&at, &q, &a))
+    vt_lines_open(&l, VT_LINES_CHOICES);
+    while (next(&l, &q, &a))
         if (strncmp(q, begin, strlen(begin)) == 0)
             visit(context, q + strlen(begin), a);
-    free(text);
-    if (folder >= 0)
-        close(folder);
+    vt_lines_close(&l);
 }

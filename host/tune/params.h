@@ -4,6 +4,7 @@
  */
 #ifndef VT_TUNE_PARAMS_H
 #define VT_TUNE_PARAMS_H
+#include "base/kept.h"
 #include "gemm/form.h"
 #include "ocl/precision.h"
 
@@ -78,17 +79,12 @@ vitcl_status vt_params_use(vt_dev *dev, const char *entry);
 /* Loads the entries for info's device and driver from the user's file, into
  * table, info->tuned and info->warning. */
 void vt_params_load(vt_params_table *table, vitcl_device_info *info);
-/* The same from that file's text, which is modified; table must be zero. */
-void vt_params_text(vt_params_table *table, vitcl_device_info *info,
-                    char *text);
-
-/* VITCL_EIO: vt_params_save() would fail, because the folder of the user's file
- * cannot be written, or would lose lines, because that file is ignored. */
-vitcl_status vt_params_check(void);
+/* The same from the lines of that file; table must be zero. */
+void vt_params_read(vt_params_table *table, vitcl_device_info *info,
+                    vt_lines *l);
 /* Saves it in the user's file, replacing an earlier entry for this device,
  * driver, kernel and precision. */
 vitcl_status vt_params_save(const vt_dev *dev, const char *entry);
-bool vt_params_path(char *out, size_t size);
 
 /* ---- params_moves.c: for the tuner ---- */
 

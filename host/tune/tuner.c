@@ -90,7 +90,7 @@ vitcl_status vt_tuner_new(vt_tuner **out, vt_dev *dev, const char *provider,
     memcpy(t->products, products, (size_t)n * sizeof *products);
     t->n = n;
     VT_TRY(start(t->best, dev, provider, form, type));
-    VT_TRY(vt_params_check()); /* not only after a long search */
+    VT_TRY(vt_lines_check(VT_LINES_TUNED)); /* not only after a long search */
     *out = t, t = NULL;
 done:
     vt_tuner_free(t);
@@ -171,7 +171,7 @@ vitcl_status vt_tuner_save(const char **path, vt_tuner *t)
         return vt_fail(VITCL_EDEVICE,
                        "nothing to save: no candidate could be measured");
     VT_TRY(vt_params_save(t->dev, t->best));
-    if (!vt_params_path(t->path, sizeof t->path))
+    if (!vt_lines_path(t->path, sizeof t->path, VT_LINES_TUNED))
         t->path[0] = '\0';
     *path = t->path;
 done:

@@ -15,13 +15,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     vt_params_table table = {{{0}}};
     vitcl_device_info info = {.name = "a device", .driver = "1.2"};
     char *text = malloc(size + 1);
+    vt_lines l = {.at = text};
     uint32_t n = 0;
 
     if (!text)
         return 0;
     memcpy(text, data, size);
     text[size] = '\0';
-    vt_params_text(&table, &info, text);
+    vt_params_read(&table, &info, &l);
     for (int kind = 0; kind < VT_PARAMS_KINDS; kind++)
         for (int type = 0; type < VT_TYPES; type++)
             n += table[kind][type].set;

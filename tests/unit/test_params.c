@@ -293,26 +293,19 @@ Test(params, large_batch)
 Test(params, path)
 {
     char out[64] = "untouched", small[6] = "small";
-    vt_params_table t = {{{0}}};
-    vitcl_device_info info = {.name = "a device"};
-    char text[] = "vitcl tuned 0\n";
 
     setenv("XDG_CONFIG_HOME", "/x", 1);
-    cr_expect(vt_params_path(out, sizeof out));
+    cr_expect(vt_lines_path(out, sizeof out, VT_LINES_TUNED));
     cr_expect_str_eq(out, "/x/vitcl/tuned");
-    cr_expect(!vt_params_path(small, sizeof small));
+    cr_expect(!vt_lines_path(small, sizeof small, VT_LINES_TUNED));
     cr_expect_str_eq(small, "small");
     setenv("XDG_CONFIG_HOME", "relative", 1);
     setenv("HOME", "/h", 1);
-    cr_expect(vt_params_path(out, sizeof out));
+    cr_expect(vt_lines_path(out, sizeof out, VT_LINES_TUNED));
     cr_expect_str_eq(out, "/h/.config/vitcl/tuned");
     unsetenv("XDG_CONFIG_HOME");
     unsetenv("HOME");
-    cr_expect(!vt_params_path(out, sizeof out));
-    vt_params_text(&t, &info, text);
-    cr_expect_str_eq(
-        info.warning,
-        "tuned is ignored: its first line must be \"vitcl tuned 1\"");
+    cr_expect(!vt_lines_path(out, sizeof out, VT_LINES_TUNED));
 }
 
 static void whole(const char *want)
@@ -326,7 +319,7 @@ static void whole(const char *want)
     free(text);
 }
 
-/* A file that is not there, or is empty, is begun; blank lines are not kept. */
+/* A file that is not there, or is empty, is begun; blank lines stay. */
 Test(params, begun)
 {
     static const char tile[] = "tile f32 size 48 terms 8";
@@ -344,8 +337,9 @@ Test(params, begun)
     cr_assert_eq(vt_params_save(dev, tile), VITCL_OK, "%s", vt_message());
     whole(want);
     put("vitcl tuned 1\n\n\n" KEY ROWS "\n\n");
-    snprintf(want, sizeof want, "vitcl tuned 1\n" KEY ROWS "\n%s\t%s\t%s\n",
-             info->name, info->driver, tile);
+    snprintf(want, sizeof want,
+             "vitcl tuned 1\n\n\n" KEY ROWS "\n\n%s\t%s\t%s\n", info->name,
+             info->driver, tile);
     cr_assert_eq(vt_params_save(dev, tile), VITCL_OK, "%s", vt_message());
     whole(want);
 }
