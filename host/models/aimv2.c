@@ -14,54 +14,31 @@
 #include "base/memory.h"
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/vit.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static vitcl_status read_eps(vt_config *c, const vt_json *v, const char *path)
-{
-    const vt_json *written = vt_json_get(v, "rms_norm_eps");
-    vitcl_status st = VITCL_OK;
-    double eps = 1e-5;
-
-    if (!vt_json_is_null(written))
-        st = vt_json_within(&eps, written, "rms_norm_eps", 1e-12, 1, path);
-    c->eps = (float)eps;
-    return st;
-}
-
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    const vt_json *v = vt_config_vision(c->family, config);
     vitcl_status st = VITCL_OK;
-    bool head = true, native = false, bias = false;
 
-    vt_json_bool(&native, vt_json_get(v, "is_native"));
-    vt_json_bool(&head, vt_json_get(v, "use_head"));
-    vt_json_bool(&bias, vt_json_get(v, "mlp_bias"));
-    c->pos_optional = native;
     VT_TRY(vt_configure_hf(c, config, w, path));
-    VT_TRY(read_eps(c, v, path));
     if (c->act != VT_ACT_SILU || !c->swiglu)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                        "%s: AIMv2 is supported with a gated MLP of silu only",
                        path));
-    if (bias != c->fc_bias)
-        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: the config's mlp_bias does not belong to these "
-                       "weights",
-                       path));
-    if (native && c->width % 4)
+    if (c->pos_optional && c->width % 4)
         VT_TRY(vt_fail(VITCL_ECORRUPT,
                        "%s: sines of positions need a width that is a multiple "
                        "of 4, not %d",
                        path, c->width));
     c->rms = c->embed_norm = true;
     c->pos_rule = VT_POS_TIMM;
-    c->attn_pool = head;
-    if (!head)
+    c->attn_pool = c->said.head;
+    if (!c->said.head)
         c->pool = VT_POOL_MEAN;
     c->projection = c->classes;
     c->classes = 0;
@@ -148,8 +125,26 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
     vt_name(p, out->features, "image_embeds");
 }
 
+static const vt_field fields[] = {
+    SIZE("hidden_size", width, VT_MOST_WIDTH),
+    SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    SIZE("num_hidden_layers", depth, VT_MOST_DEPTH),
+    SIZE("num_attention_heads", heads, VT_MOST_WIDTH),
+    ACT("hidden_act"),
+    EPS("rms_norm_eps"),
+    SIDES("image_size", height),
+    SIDES("patch_size", patch_h),
+    SAME("qkv_bias", qkv_bias, true),
+    SAME("mlp_bias", fc_bias, false),
+    FLAG("use_head", said.head, true),
+    FLAG("is_native", pos_optional, false),
+    END,
+};
+static const vt_keys keys = {NULL, fields, "attention_dropout"};
+
 static const vt_hf_class classes[] = {
     {.types = "aimv2",
+     .keys = &keys,
      .towers = true,
      .other = "AIMv2's",
      .eps = 1e-5f,

@@ -16,6 +16,7 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/vit.h"
 
 #include <string.h>
@@ -65,6 +66,7 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 const vt_family vt_family_axial = {
     .name = "axial",
     .looks = "axial ViT",
+    .args = &vt_timm_vit,
     .match = match,
     .configure = configure,
     .build = build,

@@ -19,41 +19,33 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/vit.h"
 
 #include <string.h>
 
 /* HF: tables that the config does not mention are not read. */
-static void hf_tables(vt_config *c, const vt_json *config)
+static void hf_tables(vt_config *c)
 {
-    bool own = false, shared = false, rows = false;
+    const bool own = c->said.tables, shared = c->said.shared;
 
-    vt_json_bool(&own, vt_json_get(config, "use_relative_position_bias"));
-    vt_json_bool(&shared,
-                 vt_json_get(config, "use_shared_relative_position_bias"));
-    vt_json_bool(&rows,
-                 vt_json_get(config, "use_absolute_position_embeddings"));
     c->rel_pos = own || shared ? VT_TABLE_LEARNT : VT_TABLE_NONE;
     c->rel_pos_shared = shared;
     c->rel_pos_both = own && shared;
     c->rel_pos_turned = true;
-    c->pos_embed = rows;
+    c->pos_embed = c->said.rows;
 }
 
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
     vitcl_status st;
-    const vt_json *args = vt_json_get(config, "model_args");
-    bool mean = true, own = false, rows = false, tables = true;
+    bool own = false;
 
-    vt_json_bool(&rows,
-                 vt_json_get(config, "use_absolute_position_embeddings"));
-    c->pos_optional = !rows;
-    vt_json_bool(&mean, vt_json_get(config, "use_mean_pooling"));
+    c->pos_optional = !c->said.rows;
     /* BeitModel(add_pooling_layer=False) has no norm either */
-    c->norm_optional =
-        vt_config_hf(config)[0] && mean && !vt_weight_has(w, "head.weight");
+    c->norm_optional = vt_config_hf(config)[0] && c->said.mean &&
+                       !vt_weight_has(w, "head.weight");
     st = vt_configure(c, config, w, path);
     if (st != VITCL_OK)
         return st;
@@ -61,7 +53,7 @@ static vitcl_status configure(vt_config *c, const vt_json *config,
     if (c->source == VT_SOURCE_HF) {
         c->pool = c->fc_norm ? VT_POOL_MEAN : VT_POOL_TOKEN;
         c->pool_first = c->fc_norm ? 1 : 0;
-        hf_tables(c, config);
+        hf_tables(c);
         return vt_check_square(c, path);
     }
     c->rel_pos_shared =
@@ -69,8 +61,7 @@ static vitcl_status configure(vt_config *c, const vt_json *config,
     for (int i = 0; i < c->depth; i++)
         own |=
             vt_weight_has(w, "blocks.%d.attn.relative_position_bias_table", i);
-    vt_json_bool(&tables, vt_json_get(args, "use_rel_pos_bias"));
-    if (c->rel_pos_shared || own || (!c->pos_embed && tables))
+    if (c->rel_pos_shared || own || (!c->pos_embed && c->said.tables))
         c->rel_pos = VT_TABLE_LEARNT;
     c->rel_pos_both = c->rel_pos_shared && own;
     return VITCL_OK;
@@ -85,13 +76,46 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
         vt_vit_return(p, out->features, "pooler_output");
 }
 
+static const vt_field hf_fields[] = {
+    SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    HEAD("head_dim"),
+    FLAG("use_absolute_position_embeddings", said.rows, false),
+    FLAG("use_relative_position_bias", said.tables, false),
+    FLAG("use_shared_relative_position_bias", said.shared, false),
+    SCALE("layer_scale_init_value", layer_scale, true),
+    FLAG("use_mean_pooling", said.mean, true),
+    END,
+};
+static const vt_keys hf_keys = {
+    vt_hf_fields, hf_fields,
+    VT_HF_DROPOUT VT_HF_BACKBONE
+    "vocab_size|use_mask_token|pool_scales|use_auxiliary_head|"
+    "auxiliary_loss_weight|auxiliary_channels|auxiliary_num_convs|"
+    "auxiliary_concat_input|semantic_loss_ignore_index|"
+    "segmentation_indices|add_fpn"};
+
+static const vt_field timm_fields[] = {
+    SEEN("swiglu_mlp", swiglu),
+    SEEN("scale_mlp", mlp_norm),
+    SEEN("use_abs_pos_emb", pos_embed),
+    FLAG("use_rel_pos_bias", said.tables, true),
+    SEEN("use_shared_rel_pos_bias", rel_pos_shared),
+    SEEN("use_fc_norm", fc_norm),
+    END,
+};
+static const vt_keys args = {vt_timm_fields, timm_fields,
+                             VT_TIMM_DROPOUT "head_init_scale"};
+
 static const vt_mark marks[] = {
     {"", VT_SAYS_POOL, 0, "avg"},
     {NULL, 0, 0, NULL},
 };
 
 static const vt_hf_class classes[] = {
-    {.types = "beit|data2vec-vision", .eps = 1e-12f, .act = VT_ACT_GELU},
+    {.types = "beit|data2vec-vision",
+     .keys = &hf_keys,
+     .eps = 1e-12f,
+     .act = VT_ACT_GELU},
     {.types = NULL},
 };
 
@@ -100,6 +124,7 @@ const vt_family vt_family_beit = {
     .looks = "BEiT",
     .hf = classes,
     .timm = "beit_*|beitv2_*",
+    .args = &args,
     .marks = marks,
     .configure = configure,
     .build = build,

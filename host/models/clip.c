@@ -16,6 +16,7 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/vit.h"
 
 #include <string.h>
@@ -24,18 +25,14 @@ static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
     vitcl_status st = vt_configure(c, config, w, path);
-    const char *bad = NULL;
 
     if (st != VITCL_OK)
         return st;
-    c->pre_norm = true;
-    vt_json_bool(&c->pre_norm,
-                 vt_json_get(vt_json_get(config, "model_args"), "pre_norm"));
+    c->pre_norm = c->source == VT_SOURCE_HF || c->said.pre_norm;
     c->patch_bias = vt_weight_has(w, "patch_embed.proj.bias");
     if (c->source == VT_SOURCE_HF) {
         if (strstr(c->name, "WithProjection") && !c->classes)
-            vt_config_number(&c->classes, vt_config_vision(c->family, config),
-                             "projection_dim", VT_MOST_WIDTH, &bad);
+            c->classes = c->said.projection;
         if (strstr(c->name, "ForImageClassification")) {
             c->pool = VT_POOL_MEAN;
             c->pool_first = 1;
@@ -79,16 +76,16 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
     out->features = x;
 }
 
-#define TEXT                                                                   \
+#define OF_TEXTS                                                               \
     .width = 512, .mlp = 2048, .heads = 8, .context = 77, .vocabulary = 49408, \
     .act = VT_ACT_GELU_QUICK, .eps = 1e-5f, .end_kind = VT_END_TOKEN,          \
     .logit_scale = 100
-static const vt_text_class text = {.two_is_highest = true, TEXT},
-                           metaclip_text = {TEXT};
+static const vt_text_class text = {.two_is_highest = true, OF_TEXTS},
+                           metaclip_text = {OF_TEXTS};
 
 #define BOTH(type)                                                             \
-    .types = (type), .towers = true, .dict = true, .eps = 1e-5f,               \
-    .act = VT_ACT_GELU_QUICK
+    .types = (type), .keys = &vt_hf_tower, .towers = true, .dict = true,       \
+    .eps = 1e-5f, .act = VT_ACT_GELU_QUICK
 static const vt_hf_class classes[] = {
     {BOTH("clip"), .text = &text},
     {BOTH("metaclip_2"), .text = &metaclip_text},
@@ -101,6 +98,7 @@ const vt_family vt_family_clip = {
     .name = "clip",
     .looks = "CLIP vision tower",
     .looks_text = "CLIP text tower",
+    .args = &vt_timm_vit,
     .hf = classes,
     .timm = "vit_*_clip_*|vit_clip_*",
     .configure = configure,

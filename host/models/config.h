@@ -77,6 +77,15 @@ vitcl_status vt_read_positions(vt_config *c, const vt_weights *w,
                                const char *path);
 
 /* ---- configs by source ---- */
+/* What the family's class reads, and the object that has it. */
+const struct vt_keys *vt_config_class(const vt_family *f,
+                                      const vt_json *config);
+const vt_json *vt_config_own(const vt_family *f, const vt_json *config);
+/* Before the others: puts the defaults of c->family, what timm's name says and
+ * the config's fields into *c. config NULL: does nothing. */
+vitcl_status vt_config_begin(vt_config *c, const vt_json *config,
+                             const char *path);
+void vt_begin_timm(vt_config *c, const vt_json *config);
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path);
 vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
@@ -86,11 +95,11 @@ vitcl_status vt_configure_npz(vt_config *c, const vt_weights *w,
 /* Calls one of the three, by the source. */
 vitcl_status vt_configure(vt_config *c, const vt_json *config,
                           const vt_weights *w, const char *path);
-/* The paper's positions from model_args: "pos_embed" (timm's "learn" and
- * "none", and "2d", "relative"), "pos_injection" ("stem", "layer", "shared").
- * false: unknown values, or values that exclude each other. */
+/* The paper's positions from model_args: pos_embed (timm's "learn" and "none",
+ * and "2d", "relative"), pos_injection ("stem", "layer", "shared"); NULL: not
+ * given. false: unknown values, or values that exclude each other. */
 bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
-                   const vt_json *args);
+                   const char *how, const char *where);
 /* Fails if model_args has groups of queries. */
 vitcl_status vt_refuse_groups(const vt_json *args, const char *path);
 /* The activation by timm's or HF's name. */

@@ -1,16 +1,15 @@
 /*
  * config_keys.c - refuses what a config asks for and vitcl does not do.
  *
- * Of each key that the library's own class reads there is a row
- * (config_rows.c): it is read here, too, or has no effect on inference, or has
- * the only values with which the class computes as vitcl does. Other keys
+ * Each key that the library's own class reads has a row (fields.h) or is known to
+ * have no effect on inference. Other keys
  * change nothing in transformers, so nothing here: -v names them. But where the
  * file was written by a version that is newer than the newest tried, they may
  * mean something. timm refuses unknown arguments.
  */
 #include "models/config.h"
-#include "models/config_rows.h"
 #include "models/family.h"
+#include "models/fields.h"
 
 #include "base/json_types.h"
 #include "base/log.h"
@@ -23,22 +22,45 @@
 
 enum { NEWEST_MAJOR = 5, NEWEST_MINOR = 24 }; /* of transformers */
 
-typedef vt_config_row key;
+/* Of every config: configuration_utils.py of transformers. */
+static const vt_field refused[] = {
+    NONE("quantization_config"),
+    NONE("per_layer_config"),
+    END,
+};
+static const vt_keys all = {
+    refused, NULL,
+    /* read with the model */
+    "architectures|model_type|transformers_version|id2label|problem_type|"
+    "vitcl_certainty|"
+    "label2id|num_labels|dtype|torch_dtype|output_hidden_states|"
+    "output_attentions|return_dict|use_return_dict|use_cache|torchscript|"
+    "tie_word_embeddings|tie_last_hidden_states|chunk_size_feed_forward|"
+    "is_encoder_decoder|name_or_path|_name_or_path|_commit_hash|"
+    "attn_implementation|_attn_implementation_autoset|initializer_range|"
+    "initializer_factor|auto_map|"
+    "num_channels" /* seen in the patch embedding */};
+
+/* Around a tower's own config; texts are not read. */
+static const vt_keys towers = {
+    NULL, NULL,
+    "vision_config|vision_config_dict|projection_dim|text_config|"
+    "text_config_dict|logit_scale_init_value|"
+    "max_logit_scale|" /* aimv2 */
+    "temperature_init_value" /* tipsv2 */};
 
 /* ---- checking ---- */
 
-static const key *find(const key *rows, const char *name)
+/* false: the class does not read the key. */
+static bool check(vitcl_status *st, const vt_keys *k, const vt_json *v,
+                  const char *path)
 {
-    for (; rows && rows->name; rows++)
-        if (strcmp(rows->name, name) == 0)
-            return rows;
-    return NULL;
-}
+    bool idle;
+    const vt_field *f = vt_field_find(&idle, k, vt_json_key(v));
 
-static vitcl_status check_value(const key *row, const vt_json *v,
-                                const char *path)
-{
-    return vt_json_only(v, row->only, "the config's", path);
+    if (f && f->kind == VT_IS_ONLY)
+        *st = vt_json_only(v, f->words, "the config's", path);
+    return f || idle;
 }
 
 /* Was the file written by a version that was not tried? */
@@ -52,18 +74,16 @@ static bool is_newer(const vt_json *config)
             (major == NEWEST_MAJOR && minor > NEWEST_MINOR));
 }
 
-static vitcl_status check_hf(const vt_json *o, const key *rows,
+static vitcl_status check_hf(const vt_json *o, const vt_keys *k,
                              const vt_json *config, const char *path)
 {
     vitcl_status st = VITCL_OK;
 
     for (const vt_json *v = vt_json_first(o); v; v = vt_json_next(v)) {
         const char *name = vt_json_key(v);
-        const key *row = find(vt_config_hf_all, name);
 
-        row = row ? row : find(rows, name);
-        if (row)
-            VT_TRY(check_value(row, v, path));
+        if (check(&st, &all, v, path) || check(&st, k, v, path))
+            VT_TRY(st);
         else if (is_newer(config))
             VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                            "%s: the config's %s is unknown, and it was written "
@@ -81,67 +101,21 @@ done:
     return st;
 }
 
-static vitcl_status check_timm(const vt_json *args, const key *rows,
+static vitcl_status check_timm(const vt_json *args, const vt_keys *k,
                                const char *path)
 {
     vitcl_status st = VITCL_OK;
 
-    for (const vt_json *v = vt_json_first(args); v; v = vt_json_next(v)) {
-        const key *row = find(rows, vt_json_key(v));
-
-        if (!row && vt_json_is_null(v)) /* timm leaves these out */
-            continue;
-        if (!row)
+    for (const vt_json *v = vt_json_first(args); v; v = vt_json_next(v))
+        if (check(&st, k, v, path))
+            VT_TRY(st);
+        else if (!vt_json_is_null(v)) /* timm leaves these out */
             VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                            "%s: model_args has %s, which is not an argument of "
                            "timm's class",
                            path, vt_json_key(v)));
-        else
-            VT_TRY(check_value(row, v, path));
-    }
 done:
     return st;
-}
-
-/* ---- what the tensors show must be what the config says ---- */
-
-static vitcl_status differs(const char *path, const char *name)
-{
-    return vt_fail(VITCL_EUNSUPPORTED,
-                   "%s: the config's %s does not belong to these weights", path,
-                   name);
-}
-
-/* transformers ignores tensors that the config does not ask for. */
-static vitcl_status agree(const vt_config *c, const key *rows, const vt_json *v,
-                          const char *path)
-{
-    const bool beit = strcmp(c->family->name, "beit") == 0;
-    const bool dino = strcmp(c->family->name, "dinov2") == 0;
-    const vt_json *wide = vt_json_get(v, "head_dim");
-    double scale = 0.1;
-    uint64_t n = 0;
-    bool bias = true, glu = false, gated = false;
-
-    vt_json_bool(&bias, vt_json_get(v, "qkv_bias"));
-    vt_json_bool(&glu, vt_json_get(v, "use_swiglu_ffn"));
-    vt_json_number(&scale, vt_json_get(v, "layer_scale_init_value"));
-    if (find(rows, "qkv_bias") && bias != c->qkv_bias)
-        return differs(path, "qkv_bias");
-    vt_json_bool(&gated, vt_json_get(v, "use_gated_mlp"));
-    if (find(rows, "use_gated_mlp") && gated != c->swiglu)
-        return differs(path, "use_gated_mlp");
-    if (dino && glu != c->swiglu)
-        return differs(path, "use_swiglu_ffn");
-    if (beit && (scale > 0) != c->layer_scale)
-        return differs(path, "layer_scale_init_value");
-    if (wide && find(rows, "head_dim") &&
-        (!vt_json_uint(&n, wide) || n != (uint64_t)(c->width / c->heads)))
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: the config's head_dim is supported only if it is "
-                       "hidden_size / num_attention_heads, here %d",
-                       path, c->width / c->heads);
-    return VITCL_OK;
 }
 
 vitcl_status vt_config_keys(const vt_config *c, const vt_json *config,
@@ -149,17 +123,17 @@ vitcl_status vt_config_keys(const vt_config *c, const vt_json *config,
 {
     vitcl_status st = VITCL_OK;
     const vt_json *vision = vt_config_vision(c->family, config);
-    const key *rows = vt_config_rows(c, c->source == VT_SOURCE_HF);
+    const vt_keys *k = vt_config_class(c->family, config);
 
     if (c->source == VT_SOURCE_TIMM && config) {
-        VT_TRY(check_timm(vt_json_get(config, "model_args"), rows, path));
+        VT_TRY(check_timm(vt_json_get(config, "model_args"), k, path));
         VT_TRY(vt_preprocess_timm_keys(vt_json_get(config, "pretrained_cfg"),
                                        path));
     } else if (c->source == VT_SOURCE_HF) {
-        VT_TRY(check_hf(vision, rows, config, path));
+        VT_TRY(check_hf(vision, k, config, path));
         if (vision != config)
-            VT_TRY(check_hf(config, vt_config_hf_towers, config, path));
-        VT_TRY(agree(c, rows, vision, path));
+            VT_TRY(check_hf(config, &towers, config, path));
+        VT_TRY(vt_fields_agree(c, k, vision, path));
     }
 done:
     return st;

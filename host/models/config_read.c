@@ -3,6 +3,7 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -149,6 +150,19 @@ const vt_json *vt_config_vision(const vt_family *f, const vt_json *config)
     if (vt_json_is_object(v) && (both || strstr(type, "_vision_model")))
         return v;
     return both ? NULL : config;
+}
+
+const vt_json *vt_config_own(const vt_family *f, const vt_json *config)
+{
+    return vt_config_timm(config)[0] ? vt_json_get(config, "model_args")
+                                     : vt_config_vision(f, config);
+}
+
+const vt_keys *vt_config_class(const vt_family *f, const vt_json *config)
+{
+    const vt_hf_class *k = vt_hf_class_of(f, vt_config_hf(config));
+
+    return k ? k->keys : vt_config_timm(config)[0] ? f->args : NULL;
 }
 
 bool vt_weight_has(const vt_weights *w, const char *format, ...)

@@ -10,9 +10,56 @@
 
 #include "base/memory.h"
 #include "models/family.h"
+#include "models/fields.h"
 
 #include <stdio.h>
 #include <string.h>
+
+const vt_field vt_timm_fields[] = {
+    SIDES("img_size", height),
+    SIDES("patch_size", patch_h),
+    ONLY("in_chans", "1|3"),
+    SEEN("num_classes", classes),
+    TEXT("global_pool", said.pool),
+    SIZE("embed_dim", width, VT_MOST_WIDTH),
+    SIZE("depth", depth, VT_MOST_DEPTH),
+    SIZE("num_heads", heads, VT_MOST_WIDTH),
+    SEEN("mlp_ratio", mlp),
+    SEEN("qkv_bias", qkv_bias),
+    SEEN("init_values", layer_scale),
+    TEXT("norm_layer", said.norm),
+    ACT("act_layer"),
+    END,
+};
+
+/* vitcl's own are attention, pos_injection and representation_size. */
+static const vt_field fields[] = {
+    ONLY("dynamic_img_pad", "false"),
+    SEEN("qk_norm", qk_norm),
+    SEEN("scale_attn_norm", attn_norm),
+    SEEN("scale_mlp_norm", mlp_norm),
+    SEEN("proj_bias", proj_bias),
+    SEEN("class_token", class_token),
+    TEXT("pos_embed", said.pos),
+    TEXT("pos_injection", said.pos_at),
+    TEXT("attention", said.attention),
+    SIZE("representation_size", pre_logits, VT_MOST_WIDTH),
+    SEEN("no_embed_class", pos_prefix),
+    COUNT("reg_tokens", said.registers, VT_MOST_WIDTH, -1),
+    FLAG("pre_norm", said.pre_norm, true),
+    FLAG("final_norm", said.final_norm, true),
+    SEEN("fc_norm", fc_norm),
+    FLAG("pool_include_prefix", pool_all, -1),
+    NONE("embed_layer"),
+    NONE("embed_norm_layer"),
+    NONE("block_fn"),
+    NONE("mlp_layer"),
+    TEXT("attn_layer", said.attn),
+    END,
+};
+const vt_keys vt_timm_vit = {vt_timm_fields, fields,
+                             VT_TIMM_DROPOUT
+                             "dynamic_img_size|weight_init|fix_init"};
 
 /* Does the name say this? */
 static bool says(const vt_config *c, vt_says what)
@@ -25,7 +72,7 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
 {
     static const char *const keys[] = {"block_fn", "mlp_layer",
                                        "embed_norm_layer"};
-    const char *attn = vt_config_text(args, "attn_layer");
+    const char *attn = c->said.attn ? c->said.attn : "";
     uint64_t channels = 0;
     static const struct {
         const char *tensor, *is, *verb;
@@ -67,10 +114,10 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
                        "%s: differential attention is supported with even "
                        "heads and without a norm of queries and keys",
                        path);
-    if (vt_config_text(args, "attention")[0] && !c->axial)
+    if (c->said.attention && c->said.attention[0] && !c->axial)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: attention \"%s\" is not supported here", path,
-                       vt_config_text(args, "attention"));
+                       c->said.attention);
     for (size_t i = 0; i < VT_COUNT(parts); i++)
         if (vt_weight_has(w, "%s", parts[i].tensor))
             return vt_fail(VITCL_EUNSUPPORTED,
@@ -86,13 +133,11 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
     return VITCL_OK;
 }
 
-static vitcl_status timm_pool(vt_config *c, const vt_json *args,
-                              const char *path)
+static vitcl_status timm_pool(vt_config *c, const char *path)
 {
-    /* timm does not read the config's own global_pool */
-    const char *pool = vt_family_says(c, VT_SAYS_POOL)->text;
+    const char *pool = c->said.pool;
 
-    if (vt_json_string(&pool, vt_json_get(args, "global_pool")) && !pool[0])
+    if (!pool[0])
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: global_pool \"\", which gives logits for each "
                        "token, is not supported",
@@ -105,8 +150,6 @@ static vitcl_status timm_pool(vt_config *c, const vt_json *args,
     c->class_token |= strcmp(pool, "token") == 0;
     c->attn_pool = strcmp(pool, "map") == 0;
     c->pool_first = c->class_token + c->dist_token + c->registers;
-    c->pool_all = says(c, VT_SAYS_POOL_ALL);
-    vt_json_bool(&c->pool_all, vt_json_get(args, "pool_include_prefix"));
     if (c->pool_all && !c->attn_pool)
         c->pool_first = 0;
     if (strcmp(pool, "avg") == 0 || strcmp(pool, "avgmax") == 0) {
@@ -125,26 +168,14 @@ static vitcl_status timm_pool(vt_config *c, const vt_json *args,
     return VITCL_OK;
 }
 
-static void timm_picture(vt_config *c, const vt_json *config,
-                         const vt_json *args, const char **bad)
-{
-    const vt_json *cfg = vt_json_get(config, "pretrained_cfg");
-
-    if (!vt_config_pair(&c->height, &c->width_px, args, "img_size", bad) &&
-        !vt_config_pair(&c->height, &c->width_px, cfg, "input_size", bad))
-        c->height = c->width_px = 224;
-}
-
 bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
-                   const vt_json *args)
+                   const char *how, const char *where)
 {
     static const char *const kinds[] = {"learn", "2d", "relative"};
     static const char *const injections[] = {"stem", "layer", "shared"};
-    const char *how = kinds[0], *where = NULL;
     size_t k = 0, i = 0;
 
-    vt_json_string(&how, vt_json_get(args, "pos_embed"));
-    vt_json_string(&where, vt_json_get(args, "pos_injection"));
+    how = how ? how : kinds[0];
     *none = strcmp(how, "none") == 0;
     while (!*none && k < 3 && strcmp(how, kinds[k]) != 0)
         k++;
@@ -162,13 +193,13 @@ bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
 }
 
 /* timm itself has only "learn" and "none". */
-static vitcl_status timm_positions(vt_config *c, const vt_json *args,
-                                   const char *path)
+static vitcl_status timm_positions(vt_config *c, const char *path)
 {
     bool none;
 
-    if (!vt_config_pos(&c->pos_kind, &c->pos_injection, &none, args) &&
-        vt_json_get(args, "pos_injection"))
+    if (!vt_config_pos(&c->pos_kind, &c->pos_injection, &none, c->said.pos,
+                       c->said.pos_at) &&
+        c->said.pos_at)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: model_args' pos_embed and pos_injection do not go "
                        "together",
@@ -176,39 +207,24 @@ static vitcl_status timm_positions(vt_config *c, const vt_json *args,
     return VITCL_OK;
 }
 
-/* Which parts are optional, by the architecture's name and model_args. */
-static void timm_parts(vt_config *c, const vt_json *args)
-{
-    const vt_json *pos = vt_json_get(args, "pos_embed");
-    const char *how = "learn";
-    bool norm = true;
-
-    vt_json_string(&how, pos);
-    c->pos_optional |= strcmp(how, "learn") != 0;
-    vt_json_bool(&norm, vt_json_get(args, "final_norm"));
-    c->norm_optional = !norm || says(c, VT_SAYS_BARE);
-}
-
-static void timm_tokens(vt_config *c, const vt_json *args, const char **bad)
+static void timm_tokens(vt_config *c, const vt_json *args)
 {
     const char *reg = strstr(c->name, "_reg");
     const vt_mark *mark = vt_family_says(c, VT_SAYS_REGISTERS);
-    int n = mark && !vt_json_get(args, "reg_tokens") ? (int)mark->number : 0;
+    int n = c->said.registers;
 
     c->dist_token |= strstr(c->name, "distilled") != NULL;
-    if (!vt_config_count(&n, args, "reg_tokens", VT_MOST_WIDTH, bad) && reg &&
-        !vt_json_get(args, "reg_tokens"))
-        n = (int)strtol(reg + 4, NULL, 10);
+    if (!vt_json_get(args, "reg_tokens"))
+        n = reg ? (int)strtol(reg + 4, NULL, 10) : mark ? (int)mark->number : 0;
     if (!c->registers && n > 0 && n <= VT_MOST_WIDTH)
         c->registers = n; /* named as missing later */
 }
 
 /* RMS norm: the tensors have no bias then, but do not show the mean. */
-static vitcl_status timm_norm(vt_config *c, const vt_json *args,
-                              const char *path)
+static vitcl_status timm_norm(vt_config *c, const char *path)
 {
-    const char *layer = "";
-    const bool named = vt_json_string(&layer, vt_json_get(args, "norm_layer"));
+    const char *layer = c->said.norm;
+    const bool named = layer != NULL;
 
     c->rms = named ? strcmp(layer, "rmsnorm") == 0 : says(c, VT_SAYS_RMS);
     /* then it is named if it is missing */
@@ -246,38 +262,47 @@ static vitcl_status timm_patch(const vt_config *c, const vt_json *config,
                    path, c->patch_h, c->name, named);
 }
 
+void vt_begin_timm(vt_config *c, const vt_json *config)
+{
+    c->source = VT_SOURCE_TIMM;
+    snprintf(c->name, sizeof c->name, "%s", vt_config_timm(config));
+    c->said.registers = -1;
+    c->said.final_norm = true;
+    /* timm does not read the config's own global_pool */
+    c->said.pool = vt_family_says(c, VT_SAYS_POOL)->text;
+    c->act = (vt_act)vt_family_says(c, VT_SAYS_ACT)->number;
+    c->pool_all = says(c, VT_SAYS_POOL_ALL);
+    c->post_norm = says(c, VT_SAYS_POST_NORM);
+    if (c->family->begin)
+        c->family->begin(c);
+}
+
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
     const vt_json *args = vt_json_get(config, "model_args");
-    const char *name = vt_config_timm(config), *bad = NULL, *none = NULL;
+    const char *name = c->name, *bad = NULL, *none = NULL;
+    const bool other = c->width != 0; /* not the one that the name has */
 
-    c->source = VT_SOURCE_TIMM;
-    snprintf(c->name, sizeof c->name, "%s", name);
-    vt_config_number(&c->width, args, "embed_dim", VT_MOST_WIDTH, &bad);
-    vt_config_number(&c->depth, args, "depth", VT_MOST_DEPTH, &bad);
     /* timm writes 0 classes for a model without a head */
     vt_config_number(&c->classes, config, "num_classes", INT32_MAX, &none);
-    if (!c->patch_h) /* a hybrid has set it already */
-        vt_config_pair(&c->patch_h, &c->patch_w, args, "patch_size", &bad);
-    timm_picture(c, config, args, &bad);
-    timm_parts(c, args);
-    VT_TRY(timm_positions(c, args, path));
+    if (!c->height && !vt_config_pair(&c->height, &c->width_px,
+                                      vt_json_get(config, "pretrained_cfg"),
+                                      "input_size", &bad))
+        c->height = c->width_px = 224;
+    /* which parts are optional */
+    c->pos_optional |= c->said.pos && strcmp(c->said.pos, "learn") != 0;
+    c->norm_optional = !c->said.final_norm || says(c, VT_SAYS_BARE);
+    VT_TRY(timm_positions(c, path));
     VT_TRY(vt_read_patch(c, w, path));
     VT_TRY(timm_patch(c, config, path));
     vt_read_flags(c, w);
     c->pos_embed &= c->pos_kind == VT_POS_1D;
-    vt_config_number(&c->pre_logits, args, "representation_size", VT_MOST_WIDTH,
-                     &bad);
-    vt_config_number(&c->pool_heads, args, "attn_pool_num_heads", VT_MOST_WIDTH,
-                     &bad);
-    timm_tokens(c, args, &bad);
+    timm_tokens(c, args);
     c->diff = vt_weight_has(w, "blocks.0.attn.lambda_q1");
-    VT_TRY(timm_norm(c, args, path));
-    if (!vt_config_number(&c->heads, args, "num_heads", VT_MOST_WIDTH, &bad)) {
-        const bool other = has(args, "embed_dim");
-
+    VT_TRY(timm_norm(c, path));
+    if (!c->heads) {
         const int n = (int)vt_family_says(c, VT_SAYS_HEADS)->number;
 
         c->heads = n > 0 ? n : other ? 0 : c->width / -n;
@@ -295,21 +320,14 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     c->eps = has(args, "norm_layer")
                  ? 1e-6f
                  : (float)vt_family_says(c, VT_SAYS_EPS)->number;
-    c->act = (vt_act)vt_family_says(c, VT_SAYS_ACT)->number;
-    if (vt_config_text(args, "act_layer")[0] &&
-        !vt_act_parse(&c->act, vt_config_text(args, "act_layer")))
-        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: act_layer \"%s\" is not supported", path,
-                       vt_config_text(args, "act_layer")));
     c->pos_rule = VT_POS_TIMM;
-    c->post_norm = says(c, VT_SAYS_POST_NORM);
     if (c->swiglu && vt_config_text(args, "act_layer")[0] &&
         c->act != VT_ACT_SILU)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                        "%s: act_layer \"%s\" in place of SwiGLU's silu is not "
                        "supported",
                        path, vt_config_text(args, "act_layer")));
-    VT_TRY(timm_pool(c, args, path));
+    VT_TRY(timm_pool(c, path));
     VT_TRY(vt_check_sizes(c, path));
     VT_TRY(vt_read_positions(c, w, path));
 done:

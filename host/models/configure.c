@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "models/family.h"
+#include "models/fields.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,88 +18,77 @@
 
 /* ---- Hugging Face ---- */
 
-/* The classes that have any, and their defaults. */
-static int hf_registers(const vt_json *config, const vt_json *v,
-                        const char **bad)
+const vt_field vt_hf_fields[] = {
+    SIZE("hidden_size", width, VT_MOST_WIDTH),
+    SIZE("num_hidden_layers", depth, VT_MOST_DEPTH),
+    SIZE("num_attention_heads", heads, VT_MOST_WIDTH),
+    SIDES("image_size", height),
+    SIDES("patch_size", patch_h),
+    EPS("layer_norm_eps"),
+    ACT("hidden_act"),
+    END,
+};
+
+static const vt_field tower[] = {
+    SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    COUNT("projection_dim", said.projection, VT_MOST_WIDTH, 0),
+    FLAG("vision_use_head", said.head, true),
+    END,
+};
+const vt_keys vt_hf_tower = {vt_hf_fields, tower, "attention_dropout|dropout"};
+
+static void begin_hf(vt_config *c, const vt_json *config, const vt_hf_class *k)
 {
-    static const struct {
-        const char *type, *key;
-        int n;
-    } of[] = {
-        {"dinov2_with_registers", "num_register_tokens", 4},
-        {"dinov3_vit", "num_register_tokens", 0},
-        {"tipsv2", "num_register_tokens", 1},
-        {"tipsv2_vision_model", "num_register_tokens", 1},
-        {"yolos", "num_detection_tokens", 100},
-    };
+    const char *arch = vt_config_hf(config);
 
-    for (size_t i = 0; i < VT_COUNT(of); i++)
-        if (strcmp(vt_config_hf(config), of[i].type) == 0) {
-            int n = of[i].n;
+    c->source = VT_SOURCE_HF;
+    vt_json_string(&arch, vt_json_at(vt_json_get(config, "architectures"), 0));
+    snprintf(c->name, sizeof c->name, "%s", arch);
+    c->depth = k->depth ? k->depth : 12;
+    c->heads = k->heads ? k->heads : 12;
+    c->height = k->height ? k->height : 224;
+    c->width_px = k->width ? k->width : 224;
+    c->eps = k->eps;
+    c->act = k->act;
+}
 
-            vt_config_count(&n, v, of[i].key, VT_MOST_WIDTH, bad);
-            return n;
-        }
-    return 0;
+vitcl_status vt_config_begin(vt_config *c, const vt_json *config,
+                             const char *path)
+{
+    const vt_hf_class *k = vt_hf_class_of(c->family, vt_config_hf(config));
+
+    if (!config)
+        return VITCL_OK;
+    if (k)
+        begin_hf(c, config, k);
+    else
+        vt_begin_timm(c, config);
+    return vt_fields_read(c, vt_config_class(c->family, config),
+                          vt_config_own(c->family, config), path);
 }
 
 vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
                              const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const vt_json *v = vt_config_vision(c->family, config);
-    const char *bad = NULL, *word = vt_config_text(v, "hidden_act");
-    const char *arch = vt_config_hf(config);
-    const vt_hf_class *k = vt_hf_class_of(c->family, arch);
-    const vt_json *written = vt_json_get(v, "layer_norm_eps");
-    double number_eps = (double)k->eps;
-    int registers;
+    const vt_hf_class *k = vt_hf_class_of(c->family, vt_config_hf(config));
+    const char *act = c->said.pooler_act;
 
-    c->source = VT_SOURCE_HF;
-    c->depth = k->depth ? k->depth : 12;
-    c->heads = k->heads ? k->heads : 12;
-    c->height = k->height ? k->height : 224;
-    c->width_px = k->width ? k->width : 224;
-    c->act = k->act;
-    vt_json_string(&arch, vt_json_at(vt_json_get(config, "architectures"), 0));
-    snprintf(c->name, sizeof c->name, "%s", arch);
-    vt_config_number(&c->width, v, "hidden_size", VT_MOST_WIDTH, &bad);
-    vt_config_number(&c->depth, v, "num_hidden_layers", VT_MOST_DEPTH, &bad);
-    vt_config_number(&c->heads, v, "num_attention_heads", VT_MOST_WIDTH, &bad);
-    if (!k->no_mlp_size)
-        vt_config_number(&c->mlp, v, "intermediate_size", VT_MOST_MLP, &bad);
-    vt_config_pair(&c->height, &c->width_px, v, "image_size", &bad);
-    vt_config_pair(&c->patch_h, &c->patch_w, v, "patch_size", &bad);
-    registers = hf_registers(config, v, &bad);
-    if (written && !vt_json_is_null(written) &&
-        (!vt_json_number(&number_eps, written) || !(number_eps > 0) ||
-         number_eps > 1))
-        bad = "layer_norm_eps";
-    if (bad) {
-        st = vt_bad_number(path, bad);
-        goto done;
-    }
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
     c->class_token = !k->no_class_token;
     c->dist_token = strcmp(vt_config_hf(config), "deit") == 0;
-    c->registers = registers;
+    c->registers = c->said.registers;
     if (!c->classes && strstr(c->name, "ForImageClassification"))
         c->classes = VT_MAX((int)vt_json_count(vt_json_get(config, "id2label")),
                             1); /* then the head is named as missing */
-    c->eps = (float)number_eps;
-    if (word[0] && !vt_act_parse(&c->act, word))
-        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: hidden_act \"%s\" is not supported", path, word));
     c->pos_rule = VT_POS_HF;
     c->pool = VT_POOL_TOKEN;
     c->pooler = c->classes ? 0 : vt_weight_dim(w, "pooler.dense.weight", 0);
     c->pooler_act = VT_ACT_TANH;
-    if (vt_config_text(v, "pooler_act")[0] && c->pooler &&
-        !vt_act_parse(&c->pooler_act, vt_config_text(v, "pooler_act")))
+    if (act && act[0] && c->pooler && !vt_act_parse(&c->pooler_act, act))
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: pooler_act \"%s\" is not supported", path,
-                       vt_config_text(v, "pooler_act")));
+                       "%s: pooler_act \"%s\" is not supported", path, act));
     VT_TRY(vt_check_sizes(c, path));
     VT_TRY(vt_read_positions(c, w, path));
 done:

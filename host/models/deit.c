@@ -13,6 +13,7 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/vit.h"
 
 #include <string.h>
@@ -60,13 +61,14 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 }
 
 static const vt_hf_class classes[] = {
-    {.types = "deit", .eps = 1e-12f, .act = VT_ACT_GELU},
+    {.types = "deit", .keys = &vt_hf_vit, .eps = 1e-12f, .act = VT_ACT_GELU},
     {.types = NULL},
 };
 
 const vt_family vt_family_deit = {
     .name = "deit",
     .looks = "DeiT",
+    .args = &vt_timm_vit,
     .hf = classes,
     .timm = "deit*",
     .configure = configure,

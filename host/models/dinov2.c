@@ -18,6 +18,7 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/vit.h"
 
 #include <string.h>
@@ -43,9 +44,11 @@ static vitcl_status original(vt_config *c, const vt_weights *w,
     vt_json *json = NULL;
 
     VT_TRY(vt_json_parse(&json, text, sizeof text - 1, 4, path));
+    VT_TRY(vt_config_begin(c, json, path));
     VT_TRY(vt_configure_timm(c, json, w, path));
     c->pos_rule = c->registers ? VT_POS_TIMM : VT_POS_DINOV2;
 done:
+    c->said = (vt_said){.registers = -1}; /* its texts are json's */
     vt_json_free(json);
     return st;
 }
@@ -87,23 +90,37 @@ static const vt_mark marks[] = {
     {NULL, 0, 0, NULL},
 };
 
+#define FIELDS(usual)                                                          \
+    SEEN("mlp_ratio", mlp), SAME("qkv_bias", qkv_bias, true),                  \
+        HEAD("head_dim"), SAME("use_swiglu_ffn", swiglu, false),               \
+        COUNT("num_register_tokens", said.registers, VT_MOST_WIDTH, usual)
+#define IDLE VT_HF_DROPOUT VT_HF_BACKBONE "layerscale_value|use_mask_token"
+static const vt_field none[] = {FIELDS(0), END};
+static const vt_field with[] = {FIELDS(4), END};
+static const vt_field tipsv2[] = {FIELDS(1), END};
+static const vt_keys none_keys = {vt_hf_fields, none, IDLE};
+static const vt_keys with_keys = {vt_hf_fields, with, IDLE};
+static const vt_keys tipsv2_keys = {vt_hf_fields, tipsv2, IDLE};
+
 static const vt_hf_class classes[] = {
-    {.types = "dinov2|dinov2_with_registers",
+    {.types = "dinov2", .keys = &none_keys, .eps = 1e-6f, .act = VT_ACT_GELU},
+    {.types = "dinov2_with_registers",
+     .keys = &with_keys,
      .eps = 1e-6f,
-     .act = VT_ACT_GELU,
-     .no_mlp_size = true},
+     .act = VT_ACT_GELU},
     {.types = "tipsv2",
+     .keys = &tipsv2_keys,
      .towers = true,
      .other = "TIPSv2's",
      .eps = 1e-6f,
-     .act = VT_ACT_GELU,
-     .no_mlp_size = true},
+     .act = VT_ACT_GELU},
     {.types = NULL},
 };
 
 const vt_family vt_family_dinov2 = {
     .name = "dinov2",
     .looks = "DINOv2",
+    .args = &vt_timm_vit,
     .hf = classes,
     .timm = "*_dinov2*",
     .marks = marks,

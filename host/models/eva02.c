@@ -15,32 +15,33 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/rope.h"
 
 #include <string.h>
+
+static void begin(vt_config *c)
+{
+    const bool enormous = strstr(c->name, "enormous") != NULL;
+    const bool rotary = strncmp(c->name, "eva02_", 6) == 0 && !enormous;
+
+    c->post_norm = enormous;
+    c->said.rows = true;
+    c->said.rotary = rotary;
+    c->rope = (vt_rope_rule){.kind = VT_ROPE_INDEX, .temperature = 10000};
+    if (rotary)
+        c->rope.ref_h = c->rope.ref_w = 16;
+}
 
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const vt_json *args = vt_json_get(config, "model_args");
-    bool rows = true, rotary;
 
-    vt_json_bool(&rows, vt_json_get(args, "use_abs_pos_emb"));
-    c->pos_optional = !rows;
+    c->pos_optional = !c->said.rows;
     VT_TRY(vt_configure_timm(c, config, w, path));
-    c->eps = 1e-6f;
-    c->post_norm = strstr(c->name, "enormous") != NULL;
-    rotary = strncmp(c->name, "eva02_", 6) == 0 && !c->post_norm;
-    vt_json_bool(&rotary, vt_json_get(args, "use_rot_pos_emb"));
-    vt_json_bool(&c->post_norm, vt_json_get(args, "use_post_norm"));
-    c->rope = (vt_rope_rule){.kind = VT_ROPE_INDEX, .temperature = 10000};
-    if (strncmp(c->name, "eva02_", 6) == 0 && !strstr(c->name, "enormous"))
-        c->rope.ref_h = c->rope.ref_w = 16;
-    vt_json_bool(&c->ls_attn, vt_json_get(args, "attn_only_layer_scale"));
-    VT_TRY(vt_refuse_groups(args, path));
-    VT_TRY(vt_rope_read(&c->rope, args, path));
-    if (!rotary)
+    VT_TRY(vt_refuse_groups(vt_json_get(config, "model_args"), path));
+    if (!c->said.rotary)
         c->rope.kind = VT_ROPE_NONE;
     if (c->attn_pool) /* it pools the class token, too */
         c->pool_all = true, c->pool_first = 0;
@@ -52,6 +53,7 @@ done:
 static const vt_mark marks[] = {
     {"_clip_", VT_SAYS_POOL, 0, "token"},
     {"", VT_SAYS_POOL, 0, "avg"},
+    {"", VT_SAYS_EPS, 1e-6, NULL},
     {NULL, 0, 0, NULL},
 };
 
@@ -59,7 +61,9 @@ const vt_family vt_family_eva02 = {
     .name = "eva02",
     .looks = "EVA",
     .timm = "eva02_*|eva_giant*",
+    .args = &vt_timm_eva,
     .marks = marks,
+    .begin = begin,
     .configure = configure,
     .build = vt_rope_build,
     .fixed_norm = true,

@@ -26,7 +26,8 @@ extern const vt_text_class vt_siglip_text; /* NaFlex's, too */
 
 /* A class of Hugging Face, or several that differ in nothing here. */
 typedef struct vt_hf_class {
-    const char *types; /* model_types, separated by "|" */
+    const char *types;          /* model_types, separated by "|" */
+    const struct vt_keys *keys; /* see fields.h */
     /* They are of two towers: with "_vision_model" behind it a type is of the
      * picture tower alone, with "_text_model" of the text tower. */
     bool towers;
@@ -38,7 +39,6 @@ typedef struct vt_hf_class {
     vt_act act;
     int depth, heads, height, width;
     bool no_class_token;
-    bool no_mlp_size; /* it has mlp_ratio in place of intermediate_size */
 } vt_hf_class;
 
 /* What a part of an architecture's name says in timm, where model_args do not
@@ -70,10 +70,14 @@ struct vt_family {
     const vt_hf_class *hf;  /* ends without types; NULL: none */
     const char *timm;       /* architectures, in the words of fnmatch(), with
                              * "|" between; NULL: none */
-    const vt_mark *marks;   /* end without a part; NULL: none */
+    const struct vt_keys *args; /* timm's model_args: see fields.h */
+    const vt_mark *marks;       /* end without a part; NULL: none */
     /* Where names do not show it: is this checkpoint of this family? One of the
      * two may be NULL. NULL: the names decide. */
     bool (*match)(const vt_json *config, const vt_weights *w);
+    /* What a name of timm's says beside the marks; or NULL. */
+    void (*begin)(vt_config *c);
+    /* The rest, when c has the name, the defaults and the fields. */
     vitcl_status (*configure)(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path);
     void (*build)(vt_plan *p, const vt_model *m, vt_val pixels,

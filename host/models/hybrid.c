@@ -19,6 +19,7 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/stdconv.h"
 #include "models/vit.h"
 
@@ -117,6 +118,7 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 const vt_family vt_family_hybrid = {
     .name = "hybrid",
     .looks = "ResNet hybrid",
+    .args = &vt_timm_vit,
     .match = match,
     .configure = configure,
     .build = build,

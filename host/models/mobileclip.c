@@ -10,6 +10,7 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/vit.h"
 
 #include <stdio.h>
@@ -69,6 +70,7 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 const vt_family vt_family_mobileclip = {
     .name = "mobileclip",
     .looks = "MobileCLIP vision tower",
+    .args = &vt_timm_vit,
     .timm = "vit_*_mci_*",
     .configure = configure,
     .build = build,

@@ -64,10 +64,23 @@ typedef enum {                  /* what a rotary position's angle depends on: */
 typedef struct vt_rope_rule {
     vt_rope_kind kind;
     bool halves;      /* a pair's elements are half a head apart */
-    bool xy;          /* columns before rows */
+    int xy;           /* 1: columns before rows */
     int ref_h, ref_w; /* the grid that places are scaled to; 0: none */
     float offset, temperature;
 } vt_rope_rule;
+
+/* What a config asks for, where tensors or other settings decide with it. Texts
+ * are the config's; NULL: not given. */
+typedef struct vt_said {
+    int registers;  /* timm: -1: not given */
+    int projection; /* width of an embedding */
+    bool head, mean, between;
+    bool rows, tables, shared; /* positions: absolute, relative, for all */
+    bool rotary, pre_norm, final_norm;
+    bool antialias, corners, square; /* how positions are resized */
+    const char *pool, *norm, *attn, *attention, *pos, *pos_at, *rel_pos;
+    const char *resize, *pooler_act;
+} vt_said;
 
 typedef struct vt_family vt_family; /* models/family.h */
 
@@ -75,6 +88,7 @@ typedef struct vt_family vt_family; /* models/family.h */
  * model does not have it. */
 typedef struct vt_config {
     const vt_family *family;
+    vt_said said;
     char name[128]; /* timm's architecture or HF's architectures[0] */
     vt_source source;
     int height, width_px, patch_h, patch_w; /* as trained; a hybrid's patch

@@ -289,6 +289,7 @@ static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
     m->type = npz                        ? "npz"
               : vt_config_hf(m->json)[0] ? vt_config_hf(m->json)
                                          : "timm";
+    VT_TRY(vt_config_begin(&m->config, m->json, m->path));
     VT_TRY(
         m->config.family->configure(&m->config, m->json, m->weights, m->path));
     project(m);

@@ -17,50 +17,44 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/vit.h"
 
 #include <math.h>
 #include <string.h>
 
 /* How timm's architectures resize their positions. */
-typedef struct resizing {
-    bool bilinear, antialias, corners, square;
-} resizing;
-
-static resizing resizing_of(const char *name)
+static void begin(vt_config *c)
 {
     static const char *const corners[] = {"base_patch16_radio_v3",
                                           "huge_patch16_radio_v3", NULL};
+    const char *name = c->name;
+    const bool radio = strstr(name, "_radio_") != NULL;
 
-    if (strstr(name, "_radio_"))
-        return (resizing){true, false, vt_name_has(name, corners), true};
-    return (resizing){strstr(name, "_siglip") != NULL, true, false,
-                      strstr(name, "_par") != NULL &&
-                          !strstr(name, "_patch16_map")};
+    c->said.pos = "learned";
+    c->said.resize = radio || strstr(name, "_siglip") ? "bilinear" : "bicubic";
+    c->said.antialias = !radio;
+    c->said.corners = radio && vt_name_has(name, corners);
+    c->said.square =
+        radio || (strstr(name, "_par") && !strstr(name, "_patch16_map"));
 }
 
-static vitcl_status read_rule(vt_config *c, const char *name,
-                              const vt_json *args, const char *path)
+static vitcl_status read_rule(vt_config *c, const char *path)
 {
-    resizing r = resizing_of(name);
-    const char *mode = r.bilinear ? "bilinear" : "bicubic";
+    const vt_said *s = &c->said;
+    const bool bilinear = strcmp(s->resize, "bilinear") == 0;
 
-    vt_json_string(&mode, vt_json_get(args, "pos_embed_interp_mode"));
-    vt_json_bool(&r.antialias, vt_json_get(args, "pos_embed_antialias"));
-    vt_json_bool(&r.corners, vt_json_get(args, "pos_embed_align_corners"));
-    vt_json_bool(&r.square, vt_json_get(args, "pos_embed_ar_preserving"));
-    r.bilinear = strcmp(mode, "bilinear") == 0;
-    if ((!r.bilinear && strcmp(mode, "bicubic") != 0) ||
-        (r.corners && (r.antialias || !r.bilinear)))
+    if ((!bilinear && strcmp(s->resize, "bicubic") != 0) ||
+        (s->corners && (s->antialias || !bilinear)))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: positions resized \"%.40s\"%s%s are not supported",
-                       path, mode, r.antialias ? ", antialiased" : "",
-                       r.corners ? ", with aligned corners" : "");
-    c->pos_square = r.square;
-    c->pos_rule = !r.bilinear   ? r.antialias ? VT_POS_TIMM : VT_POS_HF
-                  : r.corners   ? VT_POS_GOOGLE
-                  : r.antialias ? VT_POS_SMOOTH
-                                : VT_POS_LINEAR;
+                       path, s->resize, s->antialias ? ", antialiased" : "",
+                       s->corners ? ", with aligned corners" : "");
+    c->pos_square = s->square;
+    c->pos_rule = !bilinear      ? s->antialias ? VT_POS_TIMM : VT_POS_HF
+                  : s->corners   ? VT_POS_GOOGLE
+                  : s->antialias ? VT_POS_SMOOTH
+                                 : VT_POS_LINEAR;
     return VITCL_OK;
 }
 
@@ -90,16 +84,14 @@ static vitcl_status read_grid(vt_config *c, const vt_weights *w,
 static vitcl_status of_timm(vt_config *c, const vt_json *config,
                             const vt_weights *w, const char *path)
 {
-    const vt_json *args = vt_json_get(config, "model_args");
-    const char *how = "learned";
+    const char *how = c->said.pos;
     vitcl_status st;
 
     VT_TRY(read_grid(c, w, path));
-    vt_json_string(&how, vt_json_get(args, "pos_embed"));
     c->pos_optional = c->pos_axes || !how[0] || strcmp(how, "none") == 0;
     VT_TRY(vt_configure_timm(c, config, w, path));
     c->pos_embed |= c->pos_axes;
-    VT_TRY(read_rule(c, c->name, args, path));
+    VT_TRY(read_rule(c, path));
     c->budget = c->height / c->patch_h * (c->width_px / c->patch_w);
 done:
     return st;
@@ -108,14 +100,10 @@ done:
 static vitcl_status of_hf(vt_config *c, const vt_json *config,
                           const vt_weights *w, const char *path)
 {
-    const char *bad = NULL;
     vitcl_status st = VITCL_OK;
 
-    c->budget = 256;
-    vt_config_number(&c->budget, vt_config_vision(c->family, config),
-                     "num_patches", VT_MOST_TOKENS, &bad);
     c->pos_h = c->pos_w = (int)sqrt((double)c->budget);
-    if (bad || c->pos_h * c->pos_w != c->budget)
+    if (!c->budget || c->pos_h * c->pos_w != c->budget)
         VT_TRY(vt_bad_number(path, "num_patches"));
     VT_TRY(vt_siglip_configure(c, config, w, path));
     c->pos_rule = VT_POS_SMOOTH;
@@ -141,6 +129,59 @@ done:
     return st;
 }
 
+static const vt_field hf_fields[] = {
+    SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    COUNT("num_patches", budget, VT_MOST_TOKENS, 256),
+    FLAG("vision_use_head", said.head, true),
+    END,
+};
+static const vt_keys hf_keys = {vt_hf_fields, hf_fields, "attention_dropout"};
+
+static const vt_field timm_fields[] = {
+    SEEN("qk_norm", qk_norm),
+    SEEN("scale_attn_inner_norm", attn_norm),
+    SEEN("scale_mlp_norm", mlp_norm),
+    SEEN("proj_bias", proj_bias),
+    SEEN("class_token", class_token),
+    COUNT("reg_tokens", said.registers, VT_MOST_WIDTH, -1),
+    TEXT("pos_embed", said.pos),
+    SEEN("pos_embed_grid_size", pos_h),
+    TEXT("pos_embed_interp_mode", said.resize),
+    FLAG("pos_embed_ar_preserving", said.square, -1),
+    FLAG("pos_embed_antialias", said.antialias, -1),
+    FLAG("pos_embed_align_corners", said.corners, -1),
+    ONLY("pos_embed_use_grid_sample", "false"),
+    ONLY("rope_type", "\"none\"|\"\""),
+    ONLY("dynamic_img_pad", "false"),
+    ONLY("patchify_channels_last", "true"),
+    SEEN("pre_norm", pre_norm),
+    FLAG("final_norm", said.final_norm, true),
+    SEEN("fc_norm", fc_norm),
+    FLAG("pool_include_prefix", pool_all, -1),
+    SIZE("attn_pool_num_heads", pool_heads, VT_MOST_WIDTH),
+    SEEN("attn_pool_mlp_ratio", pool_mlp),
+    SEEN("embed_proj_type", patch_h),
+    NONE("input_norm_layer"),
+    NONE("embed_norm_layer"),
+    NONE("block_fn"),
+    NONE("mlp_layer"),
+    NONE("attn_layer"),
+    NONE("num_kv_heads"),
+    ONLY("attn_type", "\"standard\""),
+    ONLY("attn_gated", "false"),
+    ONLY("swiglu_mlp", "false"),
+    ONLY("qkv_fused", "true"),
+    ONLY("attn_only_layer_scale", "false"),
+    END,
+};
+static const vt_keys args = {
+    vt_timm_fields, timm_fields,
+    VT_TIMM_DROPOUT
+    "rope_temperature|rope_ref_feat_shape|rope_grid_offset|rope_grid_indexing|"
+    "rope_rotate_half|rope_shift_coords|rope_jitter_coords|"
+    "rope_rescale_coords|rope_mrope_section|swiglu_align_to|"
+    "use_key_only_attn_mask|enable_patch_interpolator|weight_init|fix_init"};
+
 static const vt_mark marks[] = {
     {"_gap", VT_SAYS_POOL, 0, "avg"},
     {"_radio_", VT_SAYS_POOL, 0, "token"},
@@ -157,6 +198,7 @@ static const vt_mark marks[] = {
 
 static const vt_hf_class classes[] = {
     {.types = "siglip2",
+     .keys = &hf_keys,
      .towers = true,
      .text = &vt_siglip_text,
      .eps = 1e-6f,
@@ -170,6 +212,8 @@ const vt_family vt_family_naflex = {
     .looks = "NaFlex ViT",
     .hf = classes,
     .timm = "naflexvit_*",
+    .args = &args,
+    .begin = begin,
     .marks = marks,
     .configure = configure,
     .build = vt_siglip_build,

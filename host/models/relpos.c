@@ -19,6 +19,7 @@
 #include "models/config.h"
 #include "models/derived.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/model_private.h"
 #include "models/vit.h"
 
@@ -30,14 +31,13 @@ static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const char *type =
-        vt_config_text(vt_json_get(config, "model_args"), "rel_pos_type");
+    const char *type = c->said.rel_pos;
 
     c->pos_optional = true;
     VT_TRY(vt_configure_timm(c, config, w, path));
     c->rel_pos = VT_TABLE_MLP;
     c->rel_pos_shared = strstr(c->name, "srelpos_") != NULL;
-    c->rel_pos_swin = strstr(type, "swin") != NULL;
+    c->rel_pos_swin = type && strstr(type, "swin");
     for (size_t i = 0; i < vt_weights_count(w); i++) {
         const char *name = vt_weights_at(w, i)->name;
         if (strncmp(name, "shared_rel_pos.", 15) == 0)
@@ -135,6 +135,20 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
     vt_table_build(p, m, pixels, o, out, "shared_rel_pos", "attn.rel_pos");
 }
 
+static const vt_field fields[] = {
+    SEEN("qk_norm", qk_norm),
+    SEEN("class_token", class_token),
+    SEEN("fc_norm", fc_norm),
+    TEXT("rel_pos_type", said.rel_pos),
+    SEEN("rel_pos_dim", rel_pos),
+    SEEN("shared_rel_pos", rel_pos_shared),
+    NONE("embed_layer"),
+    NONE("block_fn"),
+    END,
+};
+static const vt_keys args = {vt_timm_fields, fields,
+                             VT_TIMM_DROPOUT "weight_init|fix_init"};
+
 static const vt_mark marks[] = {
     {"_cls_", VT_SAYS_POOL, 0, "token"},
     {"", VT_SAYS_POOL, 0, "avg"},
@@ -146,6 +160,7 @@ const vt_family vt_family_relpos = {
     .name = "relpos",
     .looks = "ViT with relative positions",
     .timm = "*relpos_*|test_vit_relpos",
+    .args = &args,
     .marks = marks,
     .configure = configure,
     .build = build,

@@ -19,6 +19,7 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/stdconv.h"
 #include "models/vit.h"
 
@@ -63,8 +64,6 @@ static vitcl_status configure(vt_config *c, const vt_json *config,
     const vt_json *cfg = vt_json_get(config, "pretrained_cfg");
     const char *pool = vt_config_text(args, "global_pool"), *bad = NULL;
 
-    c->source = VT_SOURCE_TIMM;
-    snprintf(c->name, sizeof c->name, "%s", vt_config_timm(config));
     VT_TRY(refuse(args, pool, path));
     if (!vt_config_pair(&c->height, &c->width_px, cfg, "input_size", &bad))
         c->height = c->width_px = 224;
@@ -143,9 +142,32 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
     vt_name(p, out->logits, "logits");
 }
 
+static const vt_field fields[] = {
+    SEEN("layers", stem_layers),
+    SEEN("channels", stem_width),
+    SEEN("stem_chs", stem_width),
+    SEEN("num_classes", classes),
+    TEXT("global_pool", said.pool),
+    ONLY("in_chans", "3"),
+    NONE("output_stride"),
+    NONE("width_factor"),
+    NONE("stem_type"),
+    NONE("avg_down"),
+    NONE("preact"),
+    NONE("basic"),
+    NONE("bottle_ratio"),
+    NONE("act_layer"),
+    NONE("norm_layer"),
+    NONE("conv_layer"),
+    END,
+};
+static const vt_keys args = {NULL, fields,
+                             "drop_rate|drop_path_rate|zero_init_last"};
+
 const vt_family vt_family_resnet = {
     .name = "resnet",
     .looks = "BiT ResNet",
+    .args = &args,
     .timm = "resnetv2_*_bit*",
     .configure = configure,
     .build = build,

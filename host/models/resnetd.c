@@ -21,6 +21,7 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/stdconv.h"
 #include "models/vit.h"
 
@@ -175,6 +176,7 @@ static const vt_mark marks[] = {
 const vt_family vt_family_resnetd = {
     .name = "resnetd",
     .looks = "ResNet-D hybrid",
+    .args = &vt_timm_vit,
     .marks = marks,
     .match = match,
     .configure = configure,

@@ -19,43 +19,46 @@
 #include "base/memory.h"
 #include "models/config.h"
 #include "models/derived.h"
+#include "models/fields.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-vitcl_status vt_rope_read(vt_rope_rule *rule, const vt_json *args,
-                          const char *path)
-{
-    static const char *const kinds[] = {"", "cat", "dinov3", "mixed"};
-    const char *word = NULL, *bad = NULL;
-    double offset = (double)rule->offset, base = (double)rule->temperature;
-
-    if (vt_json_string(&word, vt_json_get(args, "rope_type"))) {
-        int kind = VT_ROPE_INDEX;
-
-        while (kind <= VT_ROPE_MIXED && strcmp(kinds[kind], word) != 0)
-            kind++;
-        if (kind > VT_ROPE_MIXED)
-            return vt_fail(VITCL_EUNSUPPORTED,
-                           "%s: rope_type \"%.40s\" is not supported", path,
-                           word);
-        rule->kind = (vt_rope_kind)kind;
-    }
-    vt_json_bool(&rule->halves, vt_json_get(args, "rope_rotate_half"));
-    if (vt_json_string(&word, vt_json_get(args, "rope_grid_indexing")))
-        rule->xy = strcmp(word, "xy") == 0;
-    vt_json_number(&offset, vt_json_get(args, "rope_grid_offset"));
-    vt_json_number(&base, vt_json_get(args, "rope_temperature"));
-    if (!(fabs(offset) <= VT_MOST_PIXELS) || !(base >= 1e-3 && base <= 1e9))
-        return vt_bad_number(path, fabs(offset) <= VT_MOST_PIXELS
-                                       ? "rope_temperature"
-                                       : "rope_grid_offset");
-    rule->offset = (float)offset;
-    rule->temperature = (float)base;
-    vt_config_pair(&rule->ref_h, &rule->ref_w, args, "ref_feat_shape", &bad);
-    return bad ? vt_bad_number(path, bad) : VITCL_OK;
-}
+static const vt_field fields[] = {
+    ONLY("dynamic_img_pad", "false"),
+    SEEN("num_kv_heads", kv_heads),
+    SEEN("qkv_fused", qkv_bias),
+    SEEN("qk_norm", qk_norm),
+    SEEN("swiglu_mlp", swiglu),
+    SEEN("swiglu_align_to", mlp),
+    SEEN("scale_mlp", mlp_norm),
+    SEEN("scale_attn_inner", attn_norm),
+    SEEN("attn_type", qk_norm),
+    FLAG("attn_only_layer_scale", ls_attn, -1),
+    SEEN("class_token", class_token),
+    SEEN("num_reg_tokens", registers),
+    SEEN("no_embed_class", pos_prefix),
+    FLAG("use_abs_pos_emb", said.rows, -1),
+    FLAG("use_rot_pos_emb", said.rotary, -1),
+    WORD("rope_type", rope.kind, "|cat|dinov3|mixed"),
+    REAL("rope_grid_offset", rope.offset, -VT_MOST_PIXELS, VT_MOST_PIXELS),
+    WORD("rope_grid_indexing", rope.xy, "ij|xy"),
+    REAL("rope_temperature", rope.temperature, 1e-3, 1e9),
+    FLAG("rope_rotate_half", rope.halves, -1),
+    FLAG("use_post_norm", post_norm, -1),
+    SEEN("use_pre_transformer_norm", pre_norm),
+    SEEN("use_post_transformer_norm", final_norm),
+    SEEN("use_fc_norm", fc_norm),
+    SIZE("attn_pool_num_heads", pool_heads, VT_MOST_WIDTH),
+    SEEN("attn_pool_mlp_ratio", pool_mlp),
+    SIDES("ref_feat_shape", rope.ref_h),
+    END,
+};
+const vt_keys vt_timm_eva = {
+    vt_timm_fields, fields,
+    VT_TIMM_DROPOUT "dynamic_img_size|rope_shift_coords|rope_jitter_coords|"
+                    "rope_rescale_coords|rope_mrope_section|head_init_scale"};
 
 vitcl_status vt_rope_check(const vt_config *c, const char *path)
 {

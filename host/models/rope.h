@@ -6,9 +6,6 @@
 #include "models/model.h"
 #include "models/vit.h"
 
-/* From model_args, over what `rule` has. */
-vitcl_status vt_rope_read(vt_rope_rule *rule, const vt_json *args,
-                          const char *path);
 /* Heads of a width that the rule cannot rotate are refused. */
 vitcl_status vt_rope_check(const vt_config *c, const char *path);
 /* The sines, then the cosines of all elements' angles for h x w patches:

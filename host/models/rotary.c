@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/rope.h"
 
 #include <stdio.h>
@@ -100,38 +101,36 @@ static vitcl_status groups(vt_config *c, const vt_weights *w, const char *path)
     return VITCL_OK;
 }
 
+static void begin(vt_config *c)
+{
+    const char *name = c->name;
+
+    c->rope = find(name)->rule;
+    c->said.rotary = true;
+    c->said.rows = strstr(name, "_ape_") != NULL;
+    c->ls_attn = strstr(name, "_sapiens2") != NULL;
+    if (strncmp(name, "vit_pe_", 7) != 0)
+        return;
+    c->said.rows = true;
+    scale_to_name(&c->rope, name);
+    if (strstr(name, "gigantic"))
+        c->rope.offset = 0;
+    if (strstr(name, "_core_"))
+        c->pool_heads = 8;
+}
+
 static vitcl_status of_timm(vt_config *c, const vt_json *config,
                             const vt_weights *w, const char *path)
 {
-    const char *name = vt_config_timm(config);
-    const vt_json *args = vt_json_get(config, "model_args");
-    const named_rule *r = find(name);
     vitcl_status st = VITCL_OK;
-    bool rows = false;
 
-    c->rope = r->rule;
-    if (strncmp(name, "vit_pe_", 7) == 0) {
-        rows = true;
-        scale_to_name(&c->rope, name);
-        if (strstr(name, "gigantic"))
-            c->rope.offset = 0;
-        if (strstr(name, "_core_"))
-            c->pool_heads = 8;
-    }
-    rows |= strstr(name, "_ape_") != NULL;
-    vt_json_bool(&rows, vt_json_get(args, "use_abs_pos_emb"));
-    c->pos_optional = !rows;
-    VT_TRY(vt_rope_read(&c->rope, args, path));
+    c->pos_optional = !c->said.rows;
     VT_TRY(vt_configure_timm(c, config, w, path));
-    c->ls_attn = strstr(name, "_sapiens2") != NULL;
-    vt_json_bool(&c->ls_attn, vt_json_get(args, "attn_only_layer_scale"));
     VT_TRY(groups(c, w, path));
     if (!c->kv_heads)
-        VT_TRY(vt_refuse_groups(args, path));
-    c->eps = r->eps;
-    rows = true;
-    vt_json_bool(&rows, vt_json_get(args, "use_rot_pos_emb"));
-    if (!rows)
+        VT_TRY(vt_refuse_groups(vt_json_get(config, "model_args"), path));
+    c->eps = find(c->name)->eps;
+    if (!c->said.rotary)
         c->rope.kind = VT_ROPE_NONE;
     if (c->attn_pool) /* it pools the prefix tokens, too */
         c->pool_all = true, c->pool_first = 0;
@@ -143,14 +142,12 @@ static vitcl_status of_hf(vt_config *c, const vt_json *config,
                           const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    double base = 100;
 
-    c->rope = (vt_rope_rule){.kind = VT_ROPE_CENTRES, .halves = true};
+    c->rope.kind = VT_ROPE_CENTRES;
+    c->rope.halves = true;
+    if (c->rope.temperature == 0) /* not given */
+        c->rope.temperature = 100;
     c->pos_optional = true;
-    vt_json_number(&base, vt_json_get(config, "rope_theta"));
-    if (!(base >= 1e-3 && base <= 1e9))
-        VT_TRY(vt_bad_number(path, "rope_theta"));
-    c->rope.temperature = (float)base;
     VT_TRY(vt_configure_hf(c, config, w, path));
     c->layer_scale = true;
     if (c->swiglu && c->act != VT_ACT_SILU)
@@ -220,8 +217,30 @@ static const vt_mark marks[] = {
     {NULL, 0, 0, NULL},
 };
 
+static const vt_field fields[] = {
+    SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    REAL("rope_theta", rope.temperature, 1e-3, 1e9),
+    COUNT("num_register_tokens", said.registers, VT_MOST_WIDTH, 0),
+    SAME("use_gated_mlp", swiglu, false),
+    SEEN("query_bias", qkv_bias),
+    SEEN("key_bias", qkv_bias),
+    SEEN("value_bias", qkv_bias),
+    SEEN("proj_bias", proj_bias),
+    SEEN("mlp_bias", fc_bias),
+    END,
+};
+static const vt_keys keys = {
+    vt_hf_fields, fields,
+    VT_HF_DROPOUT VT_HF_BACKBONE
+    "attention_dropout|layerscale_value|pos_embed_shift|pos_embed_jitter|"
+    "pos_embed_rescale"};
+
 static const vt_hf_class classes[] = {
-    {.types = "dinov3_vit", .eps = 1e-5f, .act = VT_ACT_GELU, .heads = 6},
+    {.types = "dinov3_vit",
+     .keys = &keys,
+     .eps = 1e-5f,
+     .act = VT_ACT_GELU,
+     .heads = 6},
     {.types = NULL},
 };
 
@@ -229,7 +248,9 @@ const vt_family vt_family_rotary = {
     .name = "rotary",
     .looks = "ViT with rotary positions",
     .hf = classes,
+    .args = &vt_timm_eva,
     .marks = marks,
+    .begin = begin,
     .match = match,
     .configure = configure,
     .build = build,

@@ -15,6 +15,7 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/vit.h"
 
 #include <string.h>
@@ -23,13 +24,10 @@ vitcl_status vt_siglip_configure(vt_config *c, const vt_json *config,
                                  const vt_weights *w, const char *path)
 {
     vitcl_status st = vt_configure(c, config, w, path);
-    bool head = true;
 
     if (st != VITCL_OK || c->source != VT_SOURCE_HF)
         return st;
-    vt_json_bool(&head, vt_json_get(vt_config_vision(c->family, config),
-                                    "vision_use_head"));
-    c->attn_pool = head && !c->classes;
+    c->attn_pool = c->said.head && !c->classes;
     if (!c->attn_pool)
         c->pool = VT_POOL_MEAN;
     return st;
@@ -73,6 +71,7 @@ const vt_text_class vt_siglip_text = {
 
 static const vt_hf_class classes[] = {
     {.types = "siglip",
+     .keys = &vt_hf_tower,
      .towers = true,
      .text = &vt_siglip_text,
      .eps = 1e-6f,
@@ -85,6 +84,7 @@ const vt_family vt_family_siglip = {
     .name = "siglip",
     .looks = "SigLIP vision tower",
     .looks_text = "SigLIP text tower",
+    .args = &vt_timm_vit,
     .hf = classes,
     .timm = "*_siglip*",
     .marks = marks,

@@ -30,6 +30,7 @@
 
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/rope.h"
 
 #include <stdio.h>
@@ -406,10 +407,39 @@ static const vt_mark marks[] = {
     {NULL, 0, 0, NULL},
 };
 
-#define PLAIN(type) .types = (type), .eps = 1e-12f, .act = VT_ACT_GELU
+static const vt_field fields[] = {
+    SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    SAME("qkv_bias", qkv_bias, true),
+    HEAD("head_dim"),
+    SEEN("pooler_output_size", pooler),
+    TEXT("pooler_act", said.pooler_act),
+    ONLY("is_hybrid", "false"), /* DPT's */
+    NONE("backbone"),
+    NONE("backbone_config"),
+    END,
+};
+/* Of DPT only the ViT is read, not the layers for depth and segments. */
+const vt_keys vt_hf_vit = {
+    vt_hf_fields, fields,
+    VT_HF_DROPOUT
+    "encoder_stride|"
+    /* MAE's */
+    "mask_ratio|norm_pix_loss|decoder_hidden_size|decoder_intermediate_size|"
+    "decoder_num_attention_heads|decoder_num_hidden_layers|"
+    /* DPT's */
+    "use_pretrained_backbone|use_timm_backbone|backbone_kwargs|"
+    "backbone_out_indices|backbone_featmap_shape|readout_type|"
+    "reassemble_factors|neck_hidden_sizes|neck_ignore_stages|"
+    "fusion_hidden_size|head_in_index|use_batch_norm_in_fusion_residual|"
+    "use_bias_in_fusion_residual|add_projection|use_auxiliary_head|"
+    "auxiliary_loss_weight|semantic_loss_ignore_index|"
+    "semantic_classifier_dropout"};
+
+#define PLAIN(type)                                                            \
+    .types = (type), .keys = &vt_hf_vit, .eps = 1e-12f, .act = VT_ACT_GELU
 static const vt_hf_class classes[] = {
     {PLAIN("vit|vit_mae|dpt")},
-    {.types = "vit_msn", .eps = 1e-6f, .act = VT_ACT_GELU},
+    {.types = "vit_msn", .keys = &vt_hf_vit, .eps = 1e-6f, .act = VT_ACT_GELU},
     {PLAIN("ijepa"), .no_class_token = true},
     {.types = NULL},
 };
@@ -417,6 +447,7 @@ static const vt_hf_class classes[] = {
 const vt_family vt_family_vit = {
     .name = "vit",
     .looks = "ViT",
+    .args = &vt_timm_vit,
     .hf = classes,
     .timm = "vit_*|flexivit_*|test_vit*|aimv2*|beit3_*|eva_large_*",
     .marks = marks,

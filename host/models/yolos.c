@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/vit.h"
 
 #include <stdio.h>
@@ -22,7 +23,6 @@ static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    bool mid = true;
 
     VT_TRY(vt_configure_hf(c, config, w, path));
     c->tokens_last = true;
@@ -30,8 +30,7 @@ static vitcl_status configure(vt_config *c, const vt_json *config,
         VT_TRY(vt_fail(VITCL_ECORRUPT,
                        "%s: the positions are not of %d detection tokens", path,
                        c->registers));
-    vt_json_bool(&mid, vt_json_get(config, "use_mid_position_embeddings"));
-    if (mid && c->depth > 1)
+    if (c->said.between && c->depth > 1)
         c->pos_injection = VT_AT_BETWEEN;
 done:
     return st;
@@ -66,8 +65,22 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
     vt_vit_head(p, m, x, o, out);
 }
 
+static const vt_field fields[] = {
+    SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    SAME("qkv_bias", qkv_bias, true),
+    COUNT("num_detection_tokens", said.registers, VT_MOST_WIDTH, 100),
+    FLAG("use_mid_position_embeddings", said.between, true),
+    END,
+};
+static const vt_keys keys = {
+    vt_hf_fields, fields,
+    VT_HF_DROPOUT
+    "auxiliary_loss|class_cost|bbox_cost|giou_cost|"
+    "bbox_loss_coefficient|giou_loss_coefficient|eos_coefficient"};
+
 static const vt_hf_class classes[] = {
     {.types = "yolos",
+     .keys = &keys,
      .eps = 1e-12f,
      .act = VT_ACT_GELU,
      .height = 512,

@@ -16,6 +16,7 @@
 
 #include "base/memory.h"
 #include "models/config.h"
+#include "models/family.h"
 #include "models/model.h"
 
 #include <stdio.h>
@@ -289,7 +290,7 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
     /* timm's hybrids with a ResNet-D or MobileCLIP stem */
     static const char *const normed[] = {"_resnet", "_mci_", NULL};
     const vt_json *args = vt_json_get(json, "model_args");
-    const char *name = "", *pool = "";
+    const char *name = "", *pool = "", *how = NULL, *where = NULL;
     vt_shape shape;
 
     vt_json_string(&name, vt_json_get(json, "architecture"));
@@ -324,7 +325,10 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
                            "%s: model_args: \"%s\" is unknown or its value "
                            "is invalid",
                            path, vt_json_key(m));
-    if (!vt_config_pos(&c->positions, &c->positions_at, &c->no_positions, args))
+    vt_json_string(&how, vt_json_get(args, "pos_embed"));
+    vt_json_string(&where, vt_json_get(args, "pos_injection"));
+    if (!vt_config_pos(&c->positions, &c->positions_at, &c->no_positions, how,
+                       where))
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: pos_embed must be none, learn, 2d or relative, and "
                        "pos_injection stem, layer or shared (with relative: "
@@ -359,7 +363,7 @@ vitcl_status vt_arch_spec_read(vt_arch_spec *out, const char *preset,
     vitcl_status st = VITCL_OK;
     vt_arch_spec c = {.architecture = ""};
 
-    VT_TRY(vt_config_types(NULL, json, path));
+    VT_TRY(vt_config_types(&vt_family_vit, json, path));
     VT_TRY(json ? read_config(&c, json, path)
                 : vt_arch_spec_preset(&c, preset));
     if (height && width && height <= 4096 && width <= 4096)

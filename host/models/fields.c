@@ -1,0 +1,175 @@
+/*
+ * fields.c - see fields.h; each function is a loop over the rows.
+ */
+#include "models/fields.h"
+
+#include "base/json_types.h"
+#include "base/memory.h"
+#include "models/config.h"
+
+#include <string.h>
+
+static const vt_field none[] = {END};
+
+/* The lists of a class, one after the other. */
+static const vt_field *list(const vt_keys *k, int i)
+{
+    const vt_field *rows = !k ? NULL : i ? k->own : k->shared;
+
+    return rows ? rows : none;
+}
+
+#define EACH(f, k)                                                             \
+    for (int i_ = 0; i_ < 2; i_++)                                             \
+        for (const vt_field *f = list(k, i_); f->key; f++)
+
+const vt_field *vt_field_find(bool *idle, const vt_keys *k, const char *key)
+{
+    *idle = k && k->idle && vt_one_of(k->idle, key);
+    EACH(f, k) {
+        if (strcmp(f->key, key) == 0)
+            return f;
+    }
+    return NULL;
+}
+
+vitcl_status vt_fields_check(const vt_keys *k, const vt_json *o,
+                             const char *path)
+{
+    static const int types[] = {
+        [VT_IS_SIZE] = VT_JSON_COUNT,
+        [VT_IS_COUNT] = VT_JSON_COUNT,
+        [VT_IS_SIDES] = VT_JSON_COUNT | VT_JSON_LIST,
+        [VT_IS_REAL] = VT_JSON_NUMBER,
+        [VT_IS_FLAG] = VT_JSON_FLAG,
+        [VT_IS_TEXT] = VT_JSON_TEXT,
+        [VT_IS_WORD] = VT_JSON_TEXT,
+        [VT_IS_ACT] = VT_JSON_TEXT,
+        [VT_IS_SAME] = VT_JSON_FLAG,
+        [VT_IS_SCALE] = VT_JSON_NUMBER,
+        [VT_IS_ONLY] = 0, /* with the other keys */
+    };
+    vitcl_status st = VITCL_OK;
+
+    EACH(f, k) {
+        const vt_json_row row = {f->key, types[f->kind]};
+
+        if (row.types)
+            VT_TRY(vt_json_types(o, &row, 1, "the config's", path));
+    }
+done:
+    return st;
+}
+
+static void *member(vt_config *c, const vt_field *f)
+{
+    return (char *)c + f->at;
+}
+
+static vitcl_status unsupported(const vt_field *f, const char *word,
+                                const char *path)
+{
+    return vt_fail(VITCL_EUNSUPPORTED, "%s: %s \"%s\" is not supported", path,
+                   f->key, word);
+}
+
+static vitcl_status read_text(vt_config *c, const vt_field *f, const char *word,
+                              const char *path)
+{
+    if (f->kind == VT_IS_TEXT) {
+        *(const char **)member(c, f) = word;
+    } else if (f->kind == VT_IS_ACT) {
+        if (word[0] && !vt_act_parse(member(c, f), word))
+            return unsupported(f, word, path);
+    } else {
+        const int place = vt_word_place(f->words, word);
+
+        if (place < 0)
+            return unsupported(f, word, path);
+        *(int *)member(c, f) = place;
+    }
+    return VITCL_OK;
+}
+
+vitcl_status vt_fields_read(vt_config *c, const vt_keys *k, const vt_json *o,
+                            const char *path)
+{
+    vitcl_status st = VITCL_OK;
+    const char *bad = NULL, *word = "";
+
+    EACH(f, k) {
+        const vt_json *v = vt_json_get(o, f->key);
+        int *n = member(c, f);
+        double d = 0;
+
+        switch (f->kind) {
+        case VT_IS_SIZE:
+            vt_config_number(n, o, f->key, (int)f->high, &bad);
+            break;
+        case VT_IS_COUNT:
+            if (f->usual >= 0)
+                *n = f->usual;
+            vt_config_count(n, o, f->key, (int)f->high, &bad);
+            break;
+        case VT_IS_SIDES:
+            vt_config_pair(n, n + 1, o, f->key, &bad);
+            break;
+        case VT_IS_REAL:
+            if (!vt_json_number(&d, v))
+                break;
+            if (!(d >= f->low && d <= f->high))
+                bad = f->key;
+            *(float *)member(c, f) = (float)d;
+            break;
+        case VT_IS_FLAG:
+            if (f->usual >= 0)
+                *(bool *)member(c, f) = f->usual;
+            vt_json_bool(member(c, f), v);
+            break;
+        case VT_IS_TEXT:
+        case VT_IS_WORD:
+        case VT_IS_ACT:
+            if (vt_json_string(&word, v))
+                VT_TRY(read_text(c, f, word, path));
+            break;
+        case VT_IS_SEEN:
+        case VT_IS_SAME:
+        case VT_IS_SCALE:
+        case VT_IS_HEAD:
+        case VT_IS_ONLY:
+            break;
+        }
+    }
+    st = bad ? vt_bad_number(path, bad) : st;
+done:
+    return st;
+}
+
+vitcl_status vt_fields_agree(const vt_config *c, const vt_keys *k,
+                             const vt_json *o, const char *path)
+{
+    EACH(f, k) {
+        const vt_json *v = vt_json_get(o, f->key);
+        const int wide = c->heads ? c->width / c->heads : 0;
+        bool said = f->usual > 0;
+        uint64_t n = 0;
+        double d;
+
+        if (f->kind == VT_IS_HEAD && v &&
+            (!vt_json_uint(&n, v) || n != (uint64_t)wide))
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: the config's head_dim is supported only if it "
+                           "is hidden_size / num_attention_heads, here %d",
+                           path, wide);
+        if (f->kind == VT_IS_SCALE && vt_json_number(&d, v))
+            said = d > 0;
+        vt_json_bool(&said, v);
+        if ((f->kind == VT_IS_SAME || f->kind == VT_IS_SCALE) &&
+            said != *(const bool *)((const char *)c + f->at))
+            return vt_fail(VITCL_EUNSUPPORTED,
+                           "%s: the config's %s does not belong to these "
+                           "weights",
+                           path, f->key);
+    }
+    return VITCL_OK;
+}

@@ -1,0 +1,134 @@
+/*
+ * fields.h - the fields of a config.json, as rows: how the type of each is
+ * checked, where it is kept, what else is known, and which keys are refused all
+ * follow from one row.
+ *
+ * A row keeps its value in a vt_config, or names the member by which the
+ * tensors show it: a field that nobody reads cannot be written. Keys without an
+ * effect on inference are words of a class's `idle`.
+ */
+#ifndef VT_MODELS_FIELDS_H
+#define VT_MODELS_FIELDS_H
+#include "models/model.h"
+
+#include <float.h>
+#include <stddef.h>
+
+typedef enum {
+    VT_IS_SIZE = 1, /* int, from 1 */
+    VT_IS_COUNT,    /* int, from 0 */
+    VT_IS_SIDES,    /* two ints, also given as one or as a list */
+    VT_IS_REAL,     /* float */
+    VT_IS_FLAG,     /* bool */
+    VT_IS_TEXT,     /* const char *, the config's */
+    VT_IS_WORD,     /* int: which of the words */
+    VT_IS_ACT,      /* a vt_act */
+    VT_IS_SEEN,     /* the tensors show it, ... */
+    VT_IS_SAME,     /* ... and a flag must say the same, ... */
+    VT_IS_SCALE,    /* ... or a number, above zero for true */
+    VT_IS_HEAD,     /* the width of a head, which follows from others */
+    VT_IS_ONLY      /* it has only these values */
+} vt_field_kind;
+
+typedef struct vt_field {
+    const char *key;
+    vt_field_kind kind;
+    size_t at; /* of vt_config */
+    double low, high;
+    int usual;         /* where the key is missing; -1: the member stays */
+    const char *words; /* of VT_IS_WORD; of VT_IS_ONLY as for vt_json_only() */
+} vt_field;
+
+#define VT_AT(member) offsetof(vt_config, member)
+#define SIZE(name, member, most)                                               \
+    {                                                                          \
+        (name), VT_IS_SIZE, VT_AT(member), 1, (most), -1, NULL                 \
+    }
+#define COUNT(name, member, most, missing)                                     \
+    {                                                                          \
+        (name), VT_IS_COUNT, VT_AT(member), 0, (most), (missing), NULL         \
+    }
+#define SIDES(name, member)                                                    \
+    {                                                                          \
+        (name), VT_IS_SIDES, VT_AT(member), 0, 0, -1, NULL                     \
+    }
+#define REAL(name, member, low, high)                                          \
+    {                                                                          \
+        (name), VT_IS_REAL, VT_AT(member), (low), (high), -1, NULL             \
+    }
+#define EPS(name) REAL(name, eps, DBL_TRUE_MIN, 1)
+#define FLAG(name, member, missing)                                            \
+    {                                                                          \
+        (name), VT_IS_FLAG, VT_AT(member), 0, 0, (missing), NULL               \
+    }
+#define TEXT(name, member)                                                     \
+    {                                                                          \
+        (name), VT_IS_TEXT, VT_AT(member), 0, 0, -1, NULL                      \
+    }
+#define WORD(name, member, words)                                              \
+    {                                                                          \
+        (name), VT_IS_WORD, VT_AT(member), 0, 0, -1, (words)                   \
+    }
+#define ACT(name)                                                              \
+    {                                                                          \
+        (name), VT_IS_ACT, VT_AT(act), 0, 0, -1, NULL                          \
+    }
+#define SEEN(name, member)                                                     \
+    {                                                                          \
+        (name), VT_IS_SEEN, VT_AT(member), 0, 0, -1, NULL                      \
+    }
+#define SAME(name, member, missing)                                            \
+    {                                                                          \
+        (name), VT_IS_SAME, VT_AT(member), 0, 0, (missing), NULL               \
+    }
+#define SCALE(name, member, missing)                                           \
+    {                                                                          \
+        (name), VT_IS_SCALE, VT_AT(member), 0, 0, (missing), NULL              \
+    }
+#define HEAD(name)                                                             \
+    {                                                                          \
+        (name), VT_IS_HEAD, VT_AT(heads), 0, 0, -1, NULL                       \
+    }
+#define ONLY(name, values)                                                     \
+    {                                                                          \
+        (name), VT_IS_ONLY, 0, 0, 0, -1, (values)                              \
+    }
+#define NONE(name) ONLY(name, "")
+#define END                                                                    \
+    {                                                                          \
+        NULL, 0, 0, 0, 0, 0, NULL                                              \
+    }
+
+/* What a class reads. */
+typedef struct vt_keys {
+    const vt_field *shared, *own; /* end without a key; NULL: none */
+    const char *idle;             /* keys without effect, "|" between */
+} vt_keys;
+
+extern const vt_field vt_hf_fields[], vt_timm_fields[]; /* of most classes */
+/* Those of HF's ViT and towers, timm's ViT, and timm's Eva. */
+extern const vt_keys vt_hf_vit, vt_hf_tower, vt_timm_vit, vt_timm_eva;
+
+/* Idle keys of several classes of HF, and of timm. */
+#define VT_HF_DROPOUT                                                          \
+    "hidden_dropout_prob|attention_probs_dropout_prob|drop_path_rate|"
+#define VT_HF_BACKBONE                                                         \
+    "out_features|out_indices|stage_names|_out_features|_out_indices|"         \
+    "apply_layernorm|reshape_hidden_states|"
+#define VT_TIMM_DROPOUT                                                        \
+    "drop_rate|proj_drop_rate|attn_drop_rate|drop_path_rate|pos_drop_rate|"    \
+    "patch_drop_rate|"
+
+/* The row of this key; NULL: there is none. *idle: it has no effect. */
+const vt_field *vt_field_find(bool *idle, const vt_keys *k, const char *key);
+/* Refuses a member of another type: the default would give another model. */
+vitcl_status vt_fields_check(const vt_keys *k, const vt_json *o,
+                             const char *path);
+/* Puts the members of o, and what is usual of missing ones, into *c. */
+vitcl_status vt_fields_read(vt_config *c, const vt_keys *k, const vt_json *o,
+                            const char *path);
+/* Refuses what the tensors show otherwise: the library would ignore them. */
+vitcl_status vt_fields_agree(const vt_config *c, const vt_keys *k,
+                             const vt_json *o, const char *path);
+
+#endif
