@@ -83,7 +83,7 @@ static vitcl_status to_timm(job *j)
     if (c->pos_embed && c->pos_prefix && c->class_token)
         VT_TRY(vt_weight_is_zero(&zero, j->weights, "pos_embed",
                                  (uint64_t)c->width));
-    t->to = c->family->as_beit ? VT_TO_TIMM_BEIT : VT_TO_TIMM;
+    t->to = c->family->as_beit ? VT_TIMM_BEIT : 0;
     /* timm's models with registers have position embeddings for patches only;
      * the conversion to HF added a row of zeros. */
     t->no_embed_class =
@@ -196,9 +196,9 @@ static vitcl_status translate(job *j, bool timm, const char *file)
     } else {
         how.pad_positions =
             c->pos_embed && c->class_token && c->pos_prefix == 0;
-        how.widen_head = !wide && (how.to == VT_TO_HF_DINOV2 ||
-                                   how.to == VT_TO_HF_DINOV2_GLU);
-        how.drop_head_bias = how.to == VT_TO_HF_CLIP;
+        how.widen_head =
+            !wide && (how.to == VT_HF_DINOV2 || how.to == VT_HF_DINOV2_GLU);
+        how.drop_head_bias = how.to == VT_HF_CLIP;
         how.mask_token = c->registers ? c->width : 0; /* it always has one */
     }
     VT_TRY(vt_weights_export(file, j->weights, &how));

@@ -11,7 +11,7 @@
 
 /* The model's names in the target library. */
 typedef struct vt_target {
-    vt_export_to to;
+    uint8_t to;
     const char *type;         /* timm: architecture; HF: model_type */
     const char *architecture; /* HF's class */
     const char *prefix;       /* of HF's names */

@@ -10,7 +10,6 @@
 
 #include "base/half.h"
 #include "base/memory.h"
-#include "weights/dialects.h"
 #include "weights/reader.h"
 #include "weights/save.h"
 
@@ -192,24 +191,18 @@ done:
 
 /* ---- from names to pieces ---- */
 
-static const vt_row *rows_of(vt_export_to to, uint8_t *type)
+static bool is_timm(uint8_t to)
 {
-    static const uint8_t types[] = {[VT_TO_TIMM] = 0,
-                                    [VT_TO_TIMM_BEIT] = VT_TIMM_BEIT,
-                                    [VT_TO_HF_VIT] = VT_HF_VIT,
-                                    [VT_TO_HF_DEIT] = VT_HF_DEIT,
-                                    [VT_TO_HF_DINOV2] = VT_HF_DINOV2,
-                                    [VT_TO_HF_DINOV2_GLU] = VT_HF_DINOV2_GLU,
-                                    [VT_TO_HF_BEIT] = VT_HF_BEIT,
-                                    [VT_TO_HF_CLIP] = VT_HF_CLIP,
-                                    [VT_TO_HF_SIGLIP] = VT_HF_SIGLIP};
-    const char *dialect = to <= VT_TO_TIMM_BEIT ? "timm" : "hf";
+    return !to || to == VT_TIMM_BEIT;
+}
 
-    *type = types[to];
-    for (const vt_dialect *d = vt_dialects; d->name; d++)
-        if (is(d->name, dialect))
-            return d->rows;
-    return NULL;
+static const vt_row *rows_of(uint8_t to)
+{
+    const vt_dialect *d = vt_dialects;
+
+    while (!is(d->name, is_timm(to) ? "timm" : "hf"))
+        d++;
+    return d->rows;
 }
 
 static vitcl_status add_piece(job *j, size_t index, const vt_row *r,
@@ -272,10 +265,9 @@ static vitcl_status cut(job *j, size_t index)
     unsigned numbers[2] = {0}, taken = 0, parts = 0;
     char name[VT_NAME_MAX + 64];
     const char *word;
-    uint8_t type;
 
-    for (const vt_row *r = rows_of(j->how->to, &type); r->from; r++) {
-        if (!r->to || !(r->types & type) ||
+    for (const vt_row *r = rows_of(j->how->to); r->from; r++) {
+        if (!r->to || !(r->types & j->how->to) ||
             !vt_name_fits(r->to, s->name, numbers, &word))
             continue;
         if (!vt_name_make(name, sizeof name, r->from, numbers, word))
@@ -286,7 +278,7 @@ static vitcl_status cut(job *j, size_t index)
     }
     if (parts && taken != (1u << parts) - 1)
         VT_TRY(check_rest(j, s, taken, parts));
-    if (!parts && j->how->to > VT_TO_TIMM_BEIT && s->form != ZEROS)
+    if (!parts && !is_timm(j->how->to) && s->form != ZEROS)
         return vt_fail(
             VITCL_EUNSUPPORTED,
             "%s: HF transformers has no tensor for %s in this family", j->path,

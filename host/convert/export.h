@@ -3,26 +3,13 @@
  */
 #ifndef VT_CONVERT_EXPORT_H
 #define VT_CONVERT_EXPORT_H
-#include "weights/weights.h"
-
-/* Whose names: timm's, those of its BEiT and EVA (q_bias, gamma_1), or those of
- * an HF model type. */
-typedef enum {
-    VT_TO_TIMM,
-    VT_TO_TIMM_BEIT,
-    VT_TO_HF_VIT, /* and vit_msn */
-    VT_TO_HF_DEIT,
-    VT_TO_HF_DINOV2, /* and dinov2_with_registers */
-    VT_TO_HF_DINOV2_GLU,
-    VT_TO_HF_BEIT,
-    VT_TO_HF_CLIP,
-    VT_TO_HF_SIGLIP
-} vt_export_to;
+#include "weights/dialects.h"
 
 /* Where the two libraries hold the same model in different tensors. Data that a
  * flag drops must be zeros, else writing fails with a message. */
 typedef struct vt_export {
-    vt_export_to to;
+    uint8_t to;          /* VT_HF_*, VT_TIMM_BEIT: of whose names rows are;
+                          * 0: timm's */
     const char *prefix;  /* of every name except the heads' */
     vt_file_dtype dtype; /* VT_FILE_OTHER: as stored */
     bool pad_positions;  /* pos_embed gets a first row of zeros */

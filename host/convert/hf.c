@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "convert/print.h"
 #include "convert/timm.h"
+#include "models/config.h"
 #include "models/family.h"
 
 #include <string.h>
@@ -19,32 +20,32 @@
 /* ---- the model in transformers ---- */
 
 static const struct {
-    vt_export_to to;
+    uint8_t to;
     const char *type, *with_head, *without, *prefix;
 } hf_types[] = {
-    {VT_TO_HF_DEIT, "deit", "DeiTForImageClassificationWithTeacher",
-     "DeiTModel", "deit."},
-    {VT_TO_HF_BEIT, "beit", "BeitForImageClassification", "BeitModel", "beit."},
-    {VT_TO_HF_CLIP, "clip_vision_model", "CLIPVisionModelWithProjection",
+    {VT_HF_DEIT, "deit", "DeiTForImageClassificationWithTeacher", "DeiTModel",
+     "deit."},
+    {VT_HF_BEIT, "beit", "BeitForImageClassification", "BeitModel", "beit."},
+    {VT_HF_CLIP, "clip_vision_model", "CLIPVisionModelWithProjection",
      "CLIPVisionModel", "vision_model."},
-    {VT_TO_HF_SIGLIP, "siglip_vision_model", "SiglipVisionModel",
+    {VT_HF_SIGLIP, "siglip_vision_model", "SiglipVisionModel",
      "SiglipVisionModel", "vision_model."},
-    {VT_TO_HF_DINOV2, "dinov2", "Dinov2ForImageClassification", "Dinov2Model",
+    {VT_HF_DINOV2, "dinov2", "Dinov2ForImageClassification", "Dinov2Model",
      "dinov2."},
-    {VT_TO_HF_DINOV2_GLU, "dinov2", "Dinov2ForImageClassification",
-     "Dinov2Model", "dinov2."},
-    {VT_TO_HF_VIT, "vit", "ViTForImageClassification", "ViTModel", "vit."},
+    {VT_HF_DINOV2_GLU, "dinov2", "Dinov2ForImageClassification", "Dinov2Model",
+     "dinov2."},
+    {VT_HF_VIT, "vit", "ViTForImageClassification", "ViTModel", "vit."},
 };
 
-static vt_export_to hf_kind(const vt_config *c)
+static uint8_t hf_kind(const vt_config *c)
 {
-    return c->dist_token                 ? VT_TO_HF_DEIT
-           : c->family->as_beit          ? VT_TO_HF_BEIT
-           : c->pre_norm                 ? VT_TO_HF_CLIP
-           : c->attn_pool                ? VT_TO_HF_SIGLIP
-           : c->layer_scale && c->swiglu ? VT_TO_HF_DINOV2_GLU
-           : c->layer_scale              ? VT_TO_HF_DINOV2
-                                         : VT_TO_HF_VIT;
+    return c->dist_token                 ? VT_HF_DEIT
+           : c->family->as_beit          ? VT_HF_BEIT
+           : c->pre_norm                 ? VT_HF_CLIP
+           : c->attn_pool                ? VT_HF_SIGLIP
+           : c->layer_scale && c->swiglu ? VT_HF_DINOV2_GLU
+           : c->layer_scale              ? VT_HF_DINOV2
+                                         : VT_HF_VIT;
 }
 
 /* mlp_ratio, an integer there; 0: none gives this width. */
@@ -58,32 +59,14 @@ static int dino_ratio(const vt_config *c)
     return 0;
 }
 
-static const char *const acts[VT_ACTS] = {
-    [VT_ACT_NONE] = "linear",
-    [VT_ACT_GELU] = "gelu",
-    [VT_ACT_GELU_TANH] = "gelu_pytorch_tanh",
-    [VT_ACT_GELU_QUICK] = "quick_gelu",
-    [VT_ACT_TANH] = "tanh",
-    [VT_ACT_RELU] = "relu",
-    [VT_ACT_SILU] = "silu",
-    [VT_ACT_SIGMOID] = "sigmoid",
-    [VT_ACT_RELU6] = "relu6",
-    [VT_ACT_RELU2] = "relu2",
-    [VT_ACT_RELU_LEAKY] = "leaky_relu",
-    [VT_ACT_MISH] = "mish",
-    [VT_ACT_SWISH_HARD] = "hardswish",
-    [VT_ACT_GELU_10] = "gelu_10",
-    [VT_ACT_LAPLACE] = "laplace",
-};
-
 /* NULL, or what HF's class for this model type does not support. Tensors that
  * it does not have are found when they are written. */
-static const char *hf_lacks(const vt_config *c, vt_export_to to)
+static const char *hf_lacks(const vt_config *c, uint8_t to)
 {
     const bool mean = c->pool == VT_POOL_MEAN || c->pool == VT_POOL_MAX;
-    const bool dino = to == VT_TO_HF_DINOV2 || to == VT_TO_HF_DINOV2_GLU;
+    const bool dino = to == VT_HF_DINOV2 || to == VT_HF_DINOV2_GLU;
 
-    if (!acts[c->act])
+    if (!vt_act_hf(c->act))
         return "this activation";
     if (c->rope.kind)
         return "rotary positions";
@@ -93,13 +76,13 @@ static const char *hf_lacks(const vt_config *c, vt_export_to to)
         return "a ResNet stem";
     if (!c->proj_bias || !c->fc_bias)
         return "layers without a bias";
-    if (to == VT_TO_HF_SIGLIP && !c->qkv_bias)
+    if (to == VT_HF_SIGLIP && !c->qkv_bias)
         return "SigLIP without biases of q, k and v";
-    if (to == VT_TO_HF_SIGLIP)
+    if (to == VT_HF_SIGLIP)
         return c->classes ? "a classifier on an attention-pooled tower" : NULL;
-    if (to == VT_TO_HF_BEIT && vt_timm_oblong(c))
+    if (to == VT_HF_BEIT && vt_timm_oblong(c))
         return "tables of relative positions that are not square";
-    if (to == VT_TO_HF_BEIT)
+    if (to == VT_HF_BEIT)
         return c->qkv_bias ? NULL : "BEiT without q and v biases";
     if (!c->class_token)
         return "a model without a class token";
@@ -112,7 +95,7 @@ static const char *hf_lacks(const vt_config *c, vt_export_to to)
         return "registers without layer scale";
     if (dino && dino_ratio(c) == 0)
         return "an MLP of this width";
-    if (!c->qkv_bias && to == VT_TO_HF_CLIP)
+    if (!c->qkv_bias && to == VT_HF_CLIP)
         return "CLIP without biases of q, k and v";
     if (c->swiglu && !dino)
         return "SwiGLU without layer scale";
@@ -123,7 +106,7 @@ vitcl_status vt_hf_target(vt_target *t, const vt_model *m, const char *path)
 {
     const vt_config *c = vt_model_config(m);
     const char *missing = vt_timm_lacks(m);
-    const vt_export_to to = hf_kind(c);
+    const uint8_t to = hf_kind(c);
     const char *lacks = hf_lacks(c, to);
     const bool head = c->classes || c->projection;
 
@@ -139,13 +122,12 @@ vitcl_status vt_hf_target(vt_target *t, const vt_model *m, const char *path)
                        path, lacks);
     for (size_t i = 0; i < VT_COUNT(hf_types); i++)
         if (hf_types[i].to == to)
-            *t =
-                (vt_target){to, hf_types[i].type,
-                            head ? hf_types[i].with_head : hf_types[i].without,
-                            head || to == VT_TO_HF_CLIP || to == VT_TO_HF_SIGLIP
-                                ? hf_types[i].prefix
-                                : "",
-                            false};
+            *t = (vt_target){to, hf_types[i].type,
+                             head ? hf_types[i].with_head : hf_types[i].without,
+                             head || to == VT_HF_CLIP || to == VT_HF_SIGLIP
+                                 ? hf_types[i].prefix
+                                 : "",
+                             false};
     if (c->registers) {
         t->type = "dinov2_with_registers";
         t->architecture = head ? "Dinov2WithRegistersForImageClassification"
@@ -222,19 +204,19 @@ void vt_hf_config(FILE *f, const vt_model *m, const vt_target *t)
             "  \"num_attention_heads\": %d,\n",
             c->width, c->depth, c->heads);
     put_mlp(f, c, t);
-    vt_put_text(f, "hidden_act", acts[c->act]);
+    vt_put_text(f, "hidden_act", vt_act_hf(c->act));
     vt_put_float(f, "layer_norm_eps", c->eps);
     vt_put_sides(f, "image_size", c->height, c->width_px);
     vt_put_sides(f, "patch_size", c->patch_h, c->patch_w);
-    if (t->to == VT_TO_HF_BEIT)
+    if (t->to == VT_HF_BEIT)
         put_beit(f, c);
-    else if (t->to == VT_TO_HF_CLIP && c->projection + c->classes)
+    else if (t->to == VT_HF_CLIP && c->projection + c->classes)
         fprintf(f, "  \"projection_dim\": %d,\n", c->projection + c->classes);
-    else if (t->to == VT_TO_HF_SIGLIP)
+    else if (t->to == VT_HF_SIGLIP)
         fputs("  \"vision_use_head\": true,\n", f);
     else
         fprintf(f, "  \"qkv_bias\": %s,\n", c->qkv_bias ? "true" : "false");
-    if (t->to != VT_TO_HF_CLIP)
+    if (t->to != VT_HF_CLIP)
         put_hf_labels(f, m, (uint32_t)c->classes);
     fputs("  \"num_channels\": 3", f);
     vt_put_problem(f, vt_model_problem(m));

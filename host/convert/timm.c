@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "convert/print.h"
+#include "models/config.h"
 #include "models/family.h"
 
 #include <string.h>
@@ -22,28 +23,6 @@ bool vt_timm_oblong(const vt_config *c)
 {
     return c->rel_pos && c->height / c->patch_h != c->width_px / c->patch_w;
 }
-
-static const char *const acts[VT_ACTS] = {
-    [VT_ACT_NONE] = "identity",
-    [VT_ACT_GELU] = "gelu",
-    [VT_ACT_GELU_TANH] = "gelu_tanh",
-    [VT_ACT_GELU_QUICK] = "quick_gelu",
-    [VT_ACT_TANH] = "tanh",
-    [VT_ACT_RELU] = "relu",
-    [VT_ACT_SILU] = "silu",
-    [VT_ACT_SIGMOID] = "sigmoid",
-    [VT_ACT_RELU6] = "relu6",
-    [VT_ACT_RELU2] = "relu2", /* it, GELU_10, LAPLACE: Hugging Face's alone */
-    [VT_ACT_RELU_LEAKY] = "leaky_relu",
-    [VT_ACT_ELU] = "elu",
-    [VT_ACT_SELU] = "selu",
-    [VT_ACT_MISH] = "mish",
-    [VT_ACT_SIGMOID_HARD] = "hard_sigmoid",
-    [VT_ACT_SWISH_HARD] = "hard_swish",
-    [VT_ACT_MISH_HARD] = "hard_mish",
-    [VT_ACT_GELU_10] = "gelu_10",
-    [VT_ACT_LAPLACE] = "laplace",
-};
 
 const char *vt_timm_lacks(const vt_model *m)
 {
@@ -67,10 +46,8 @@ const char *vt_timm_lacks(const vt_model *m)
            : c->pooler ? "a pooler"
            : c->family->as_beit && c->act != VT_ACT_GELU
                ? "another activation than GELU in BEiT"
-           : c->act == VT_ACT_RELU2 || c->act == VT_ACT_GELU_10 ||
-                   c->act == VT_ACT_LAPLACE
-               ? "this activation"
-               : NULL;
+           : !vt_act_timm(c->act) ? "this activation"
+                                  : NULL;
 }
 
 static const char *timm_hybrid(const vt_config *c)
@@ -186,7 +163,9 @@ static void put_args(FILE *f, const vt_config *c, const char *architecture,
     /* SwiGLU has one of its own; a layer's constructor would take this one */
     if (c->act != VT_ACT_GELU && !c->swiglu &&
         !strstr(architecture, "quickgelu"))
-        vt_put_text(f, "act_layer", acts[c->act]);
+        vt_put_text(f, "act_layer",
+                    vt_act_timm(c->act) ? vt_act_timm(c->act)
+                                        : vt_act_hf(c->act));
     fprintf(f, "  \"num_heads\": %d\n  ", c->heads);
 }
 

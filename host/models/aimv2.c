@@ -140,7 +140,7 @@ static const vt_field fields[] = {
     FLAG("is_native", pos_optional, false),
     END,
 };
-static const vt_keys keys = {NULL, fields, "attention_dropout"};
+static const vt_keys keys = {NULL, fields, "attention_dropout", NULL};
 
 static const vt_hf_class classes[] = {
     {.types = "aimv2",

@@ -92,7 +92,8 @@ static const vt_keys hf_keys = {
     "vocab_size|use_mask_token|pool_scales|use_auxiliary_head|"
     "auxiliary_loss_weight|auxiliary_channels|auxiliary_num_convs|"
     "auxiliary_concat_input|semantic_loss_ignore_index|"
-    "segmentation_indices|add_fpn"};
+    "segmentation_indices|add_fpn",
+    NULL};
 
 static const vt_field timm_fields[] = {
     SEEN("swiglu_mlp", swiglu),
@@ -104,7 +105,7 @@ static const vt_field timm_fields[] = {
     END,
 };
 static const vt_keys args = {vt_timm_fields, timm_fields,
-                             VT_TIMM_DROPOUT "head_init_scale"};
+                             VT_TIMM_DROPOUT "head_init_scale", NULL};
 
 static const vt_mark marks[] = {
     {"", VT_SAYS_POOL, 0, "avg"},

@@ -104,6 +104,9 @@ bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
 vitcl_status vt_refuse_groups(const vt_json *args, const char *path);
 /* The activation by timm's or HF's name. */
 bool vt_act_parse(vt_act *out, const char *word);
+/* The reverse; NULL: the library has none. */
+const char *vt_act_hf(vt_act act);
+const char *vt_act_timm(vt_act act);
 /* Does `name` contain any of these strings (NULL-ended)? */
 bool vt_name_has(const char *name, const char *const *any);
 

@@ -1,11 +1,11 @@
 /*
  * config_keys.c - refuses what a config asks for and vitcl does not do.
  *
- * Each key that the library's own class reads has a row (fields.h) or is known to
- * have no effect on inference. Other keys
- * change nothing in transformers, so nothing here: -v names them. But where the
- * file was written by a version that is newer than the newest tried, they may
- * mean something. timm refuses unknown arguments.
+ * Each key that the library's own class reads has a row (fields.h), or is known
+ * to have no effect on inference, or must have no value. Other keys change
+ * nothing in transformers, so nothing here: -v names them. But where the file
+ * was written by a version that is newer than the newest tried, they may mean
+ * something. timm refuses unknown arguments.
  */
 #include "models/config.h"
 #include "models/family.h"
@@ -23,13 +23,8 @@
 enum { NEWEST_MAJOR = 5, NEWEST_MINOR = 24 }; /* of transformers */
 
 /* Of every config: configuration_utils.py of transformers. */
-static const vt_field refused[] = {
-    NONE("quantization_config"),
-    NONE("per_layer_config"),
-    END,
-};
 static const vt_keys all = {
-    refused, NULL,
+    NULL, NULL,
     /* read with the model */
     "architectures|model_type|transformers_version|id2label|problem_type|"
     "vitcl_certainty|"
@@ -39,15 +34,17 @@ static const vt_keys all = {
     "is_encoder_decoder|name_or_path|_name_or_path|_commit_hash|"
     "attn_implementation|_attn_implementation_autoset|initializer_range|"
     "initializer_factor|auto_map|"
-    "num_channels" /* seen in the patch embedding */};
+    "num_channels", /* seen in the patch embedding */
+    "quantization_config|per_layer_config"};
 
 /* Around a tower's own config; texts are not read. */
 static const vt_keys towers = {
     NULL, NULL,
     "vision_config|vision_config_dict|projection_dim|text_config|"
     "text_config_dict|logit_scale_init_value|"
-    "max_logit_scale|" /* aimv2 */
-    "temperature_init_value" /* tipsv2 */};
+    "max_logit_scale|"        /* aimv2 */
+    "temperature_init_value", /* tipsv2 */
+    NULL};
 
 /* ---- checking ---- */
 
@@ -55,12 +52,12 @@ static const vt_keys towers = {
 static bool check(vitcl_status *st, const vt_keys *k, const vt_json *v,
                   const char *path)
 {
-    bool idle;
-    const vt_field *f = vt_field_find(&idle, k, vt_json_key(v));
+    const char *only;
 
-    if (f && f->kind == VT_IS_ONLY)
-        *st = vt_json_only(v, f->words, "the config's", path);
-    return f || idle;
+    if (!vt_field_known(&only, k, v))
+        return false;
+    *st = vt_json_only(v, only, "the config's", path);
+    return true;
 }
 
 /* Was the file written by a version that was not tried? */

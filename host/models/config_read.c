@@ -71,48 +71,50 @@ bool vt_config_pair(int *h, int *w, const vt_json *o, const char *key,
     return true;
 }
 
+/* The name in Hugging Face and in timm, which are written, and others that are
+ * read. NULL: the library has none. */
+static const struct {
+    const char *hf, *timm, *more;
+} acts[VT_ACTS] = {
+    [VT_ACT_NONE] = {"linear", "identity", ""},
+    [VT_ACT_GELU] = {"gelu", "gelu", "gelu_python"},
+    [VT_ACT_GELU_TANH] = {"gelu_pytorch_tanh", "gelu_tanh",
+                          "gelu_new|gelu_fast|gelu_accurate|gelu_python_tanh"},
+    [VT_ACT_GELU_QUICK] = {"quick_gelu", "quick_gelu", "quickgelu"},
+    [VT_ACT_TANH] = {"tanh", "tanh", ""},
+    [VT_ACT_RELU] = {"relu", "relu", ""},
+    [VT_ACT_SILU] = {"silu", "silu", "swish"},
+    [VT_ACT_SIGMOID] = {"sigmoid", "sigmoid", ""},
+    [VT_ACT_RELU6] = {"relu6", "relu6", ""},
+    [VT_ACT_RELU2] = {"relu2", NULL, ""},
+    [VT_ACT_RELU_LEAKY] = {"leaky_relu", "leaky_relu", ""},
+    [VT_ACT_ELU] = {NULL, "elu", "celu"},
+    [VT_ACT_SELU] = {NULL, "selu", ""},
+    [VT_ACT_MISH] = {"mish", "mish", ""},
+    [VT_ACT_SIGMOID_HARD] = {NULL, "hard_sigmoid", "hardsigmoid"},
+    [VT_ACT_SWISH_HARD] = {"hardswish", "hard_swish", ""},
+    [VT_ACT_MISH_HARD] = {NULL, "hard_mish", ""},
+    [VT_ACT_GELU_10] = {"gelu_10", NULL, ""},
+    [VT_ACT_LAPLACE] = {"laplace", NULL, ""},
+};
+
+const char *vt_act_hf(vt_act act)
+{
+    return acts[act].hf;
+}
+
+const char *vt_act_timm(vt_act act)
+{
+    return acts[act].timm;
+}
+
 bool vt_act_parse(vt_act *out, const char *word)
 {
-    static const struct {
-        const char *word;
-        vt_act act;
-    } words[] = {
-        {"gelu", VT_ACT_GELU},
-        {"gelu_python", VT_ACT_GELU},
-        {"gelu_tanh", VT_ACT_GELU_TANH},
-        {"gelu_new", VT_ACT_GELU_TANH},
-        {"gelu_pytorch_tanh", VT_ACT_GELU_TANH},
-        {"quick_gelu", VT_ACT_GELU_QUICK},
-        {"quickgelu", VT_ACT_GELU_QUICK},
-        {"relu", VT_ACT_RELU},
-        {"silu", VT_ACT_SILU},
-        {"swish", VT_ACT_SILU},
-        {"tanh", VT_ACT_TANH},
-        {"gelu_fast", VT_ACT_GELU_TANH},
-        {"gelu_accurate", VT_ACT_GELU_TANH},
-        {"gelu_python_tanh", VT_ACT_GELU_TANH},
-        {"gelu_10", VT_ACT_GELU_10},
-        {"sigmoid", VT_ACT_SIGMOID},
-        {"relu6", VT_ACT_RELU6},
-        {"relu2", VT_ACT_RELU2},
-        {"leaky_relu", VT_ACT_RELU_LEAKY},
-        {"elu", VT_ACT_ELU},
-        {"celu", VT_ACT_ELU},
-        {"selu", VT_ACT_SELU},
-        {"mish", VT_ACT_MISH},
-        {"hard_sigmoid", VT_ACT_SIGMOID_HARD},
-        {"hardsigmoid", VT_ACT_SIGMOID_HARD},
-        {"hard_swish", VT_ACT_SWISH_HARD},
-        {"hardswish", VT_ACT_SWISH_HARD},
-        {"hard_mish", VT_ACT_MISH_HARD},
-        {"laplace", VT_ACT_LAPLACE},
-        {"linear", VT_ACT_NONE},
-        {"identity", VT_ACT_NONE},
-    };
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i].word, word) == 0) {
-            *out = words[i].act;
+    for (int i = 0; word[0] && i < VT_ACTS; i++)
+        if ((acts[i].hf && strcmp(acts[i].hf, word) == 0) ||
+            (acts[i].timm && strcmp(acts[i].timm, word) == 0) ||
+            vt_one_of(acts[i].more, word)) {
+            *out = (vt_act)i;
             return true;
         }
     return false;

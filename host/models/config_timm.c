@@ -50,16 +50,13 @@ static const vt_field fields[] = {
     FLAG("final_norm", said.final_norm, true),
     SEEN("fc_norm", fc_norm),
     FLAG("pool_include_prefix", pool_all, -1),
-    NONE("embed_layer"),
-    NONE("embed_norm_layer"),
-    NONE("block_fn"),
-    NONE("mlp_layer"),
     TEXT("attn_layer", said.attn),
     END,
 };
 const vt_keys vt_timm_vit = {vt_timm_fields, fields,
                              VT_TIMM_DROPOUT
-                             "dynamic_img_size|weight_init|fix_init"};
+                             "dynamic_img_size|weight_init|fix_init",
+                             "embed_layer|embed_norm_layer|block_fn|mlp_layer"};
 
 /* Does the name say this? */
 static bool says(const vt_config *c, vt_says what)

@@ -35,7 +35,8 @@ static const vt_field tower[] = {
     FLAG("vision_use_head", said.head, true),
     END,
 };
-const vt_keys vt_hf_tower = {vt_hf_fields, tower, "attention_dropout|dropout"};
+const vt_keys vt_hf_tower = {vt_hf_fields, tower, "attention_dropout|dropout",
+                             NULL};
 
 static void begin_hf(vt_config *c, const vt_json *config, const vt_hf_class *k)
 {

@@ -48,7 +48,6 @@ static vitcl_status original(vt_config *c, const vt_weights *w,
     VT_TRY(vt_configure_timm(c, json, w, path));
     c->pos_rule = c->registers ? VT_POS_TIMM : VT_POS_DINOV2;
 done:
-    c->said = (vt_said){.registers = -1}; /* its texts are json's */
     vt_json_free(json);
     return st;
 }
@@ -98,9 +97,9 @@ static const vt_mark marks[] = {
 static const vt_field none[] = {FIELDS(0), END};
 static const vt_field with[] = {FIELDS(4), END};
 static const vt_field tipsv2[] = {FIELDS(1), END};
-static const vt_keys none_keys = {vt_hf_fields, none, IDLE};
-static const vt_keys with_keys = {vt_hf_fields, with, IDLE};
-static const vt_keys tipsv2_keys = {vt_hf_fields, tipsv2, IDLE};
+static const vt_keys none_keys = {vt_hf_fields, none, IDLE, NULL};
+static const vt_keys with_keys = {vt_hf_fields, with, IDLE, NULL};
+static const vt_keys tipsv2_keys = {vt_hf_fields, tipsv2, IDLE, NULL};
 
 static const vt_hf_class classes[] = {
     {.types = "dinov2", .keys = &none_keys, .eps = 1e-6f, .act = VT_ACT_GELU},

@@ -23,14 +23,20 @@ static const vt_field *list(const vt_keys *k, int i)
     for (int i_ = 0; i_ < 2; i_++)                                             \
         for (const vt_field *f = list(k, i_); f->key; f++)
 
-const vt_field *vt_field_find(bool *idle, const vt_keys *k, const char *key)
+bool vt_field_known(const char **only, const vt_keys *k, const vt_json *v)
 {
-    *idle = k && k->idle && vt_one_of(k->idle, key);
+    const char *key = vt_json_key(v);
+
+    *only = NULL;
     EACH(f, k) {
-        if (strcmp(f->key, key) == 0)
-            return f;
+        if (strcmp(f->key, key) == 0) {
+            *only = f->kind == VT_IS_ONLY ? f->words : NULL;
+            return true;
+        }
     }
-    return NULL;
+    if (k && k->none && vt_one_of(k->none, key))
+        *only = "";
+    return *only || (k && k->idle && vt_one_of(k->idle, key));
 }
 
 vitcl_status vt_fields_check(const vt_keys *k, const vt_json *o,

@@ -40,69 +40,41 @@ typedef struct vt_field {
 } vt_field;
 
 #define VT_AT(member) offsetof(vt_config, member)
+#define VT_FIELD(...)                                                          \
+    {                                                                          \
+        __VA_ARGS__                                                            \
+    }
 #define SIZE(name, member, most)                                               \
-    {                                                                          \
-        (name), VT_IS_SIZE, VT_AT(member), 1, (most), -1, NULL                 \
-    }
+    VT_FIELD(name, VT_IS_SIZE, VT_AT(member), 1, most, -1, NULL)
 #define COUNT(name, member, most, missing)                                     \
-    {                                                                          \
-        (name), VT_IS_COUNT, VT_AT(member), 0, (most), (missing), NULL         \
-    }
+    VT_FIELD(name, VT_IS_COUNT, VT_AT(member), 0, most, missing, NULL)
 #define SIDES(name, member)                                                    \
-    {                                                                          \
-        (name), VT_IS_SIDES, VT_AT(member), 0, 0, -1, NULL                     \
-    }
+    VT_FIELD(name, VT_IS_SIDES, VT_AT(member), 0, 0, -1, NULL)
 #define REAL(name, member, low, high)                                          \
-    {                                                                          \
-        (name), VT_IS_REAL, VT_AT(member), (low), (high), -1, NULL             \
-    }
+    VT_FIELD(name, VT_IS_REAL, VT_AT(member), low, high, -1, NULL)
 #define EPS(name) REAL(name, eps, DBL_TRUE_MIN, 1)
 #define FLAG(name, member, missing)                                            \
-    {                                                                          \
-        (name), VT_IS_FLAG, VT_AT(member), 0, 0, (missing), NULL               \
-    }
+    VT_FIELD(name, VT_IS_FLAG, VT_AT(member), 0, 0, missing, NULL)
 #define TEXT(name, member)                                                     \
-    {                                                                          \
-        (name), VT_IS_TEXT, VT_AT(member), 0, 0, -1, NULL                      \
-    }
+    VT_FIELD(name, VT_IS_TEXT, VT_AT(member), 0, 0, -1, NULL)
 #define WORD(name, member, words)                                              \
-    {                                                                          \
-        (name), VT_IS_WORD, VT_AT(member), 0, 0, -1, (words)                   \
-    }
-#define ACT(name)                                                              \
-    {                                                                          \
-        (name), VT_IS_ACT, VT_AT(act), 0, 0, -1, NULL                          \
-    }
+    VT_FIELD(name, VT_IS_WORD, VT_AT(member), 0, 0, -1, words)
+#define ACT(name) VT_FIELD(name, VT_IS_ACT, VT_AT(act), 0, 0, -1, NULL)
 #define SEEN(name, member)                                                     \
-    {                                                                          \
-        (name), VT_IS_SEEN, VT_AT(member), 0, 0, -1, NULL                      \
-    }
+    VT_FIELD(name, VT_IS_SEEN, VT_AT(member), 0, 0, -1, NULL)
 #define SAME(name, member, missing)                                            \
-    {                                                                          \
-        (name), VT_IS_SAME, VT_AT(member), 0, 0, (missing), NULL               \
-    }
+    VT_FIELD(name, VT_IS_SAME, VT_AT(member), 0, 0, missing, NULL)
 #define SCALE(name, member, missing)                                           \
-    {                                                                          \
-        (name), VT_IS_SCALE, VT_AT(member), 0, 0, (missing), NULL              \
-    }
-#define HEAD(name)                                                             \
-    {                                                                          \
-        (name), VT_IS_HEAD, VT_AT(heads), 0, 0, -1, NULL                       \
-    }
-#define ONLY(name, values)                                                     \
-    {                                                                          \
-        (name), VT_IS_ONLY, 0, 0, 0, -1, (values)                              \
-    }
-#define NONE(name) ONLY(name, "")
-#define END                                                                    \
-    {                                                                          \
-        NULL, 0, 0, 0, 0, 0, NULL                                              \
-    }
+    VT_FIELD(name, VT_IS_SCALE, VT_AT(member), 0, 0, missing, NULL)
+#define HEAD(name) VT_FIELD(name, VT_IS_HEAD, VT_AT(heads), 0, 0, -1, NULL)
+#define ONLY(name, values) VT_FIELD(name, VT_IS_ONLY, 0, 0, 0, -1, values)
+#define END VT_FIELD(NULL, 0, 0, 0, 0, 0, NULL)
 
 /* What a class reads. */
 typedef struct vt_keys {
     const vt_field *shared, *own; /* end without a key; NULL: none */
-    const char *idle;             /* keys without effect, "|" between */
+    /* Keys, with "|" between: without effect; that must have no value. */
+    const char *idle, *none;
 } vt_keys;
 
 extern const vt_field vt_hf_fields[], vt_timm_fields[]; /* of most classes */
@@ -119,8 +91,8 @@ extern const vt_keys vt_hf_vit, vt_hf_tower, vt_timm_vit, vt_timm_eva;
     "drop_rate|proj_drop_rate|attn_drop_rate|drop_path_rate|pos_drop_rate|"    \
     "patch_drop_rate|"
 
-/* The row of this key; NULL: there is none. *idle: it has no effect. */
-const vt_field *vt_field_find(bool *idle, const vt_keys *k, const char *key);
+/* Does the class read the member? *only: its values, as for vt_json_only(). */
+bool vt_field_known(const char **only, const vt_keys *k, const vt_json *v);
 /* Refuses a member of another type: the default would give another model. */
 vitcl_status vt_fields_check(const vt_keys *k, const vt_json *o,
                              const char *path);

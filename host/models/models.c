@@ -294,6 +294,7 @@ static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
         m->config.family->configure(&m->config, m->json, m->weights, m->path));
     project(m);
     VT_TRY(vt_config_keys(&m->config, m->json, m->path));
+    m->config.said = (vt_said){0}; /* for the configure functions alone */
     VT_TRY(vt_model_check(m));
     VT_TRY(read_labels(m));
     VT_TRY(read_certainty(m));

@@ -31,7 +31,6 @@ static void begin(vt_config *c)
     const char *name = c->name;
     const bool radio = strstr(name, "_radio_") != NULL;
 
-    c->said.pos = "learned";
     c->said.resize = radio || strstr(name, "_siglip") ? "bilinear" : "bicubic";
     c->said.antialias = !radio;
     c->said.corners = radio && vt_name_has(name, corners);
@@ -84,7 +83,7 @@ static vitcl_status read_grid(vt_config *c, const vt_weights *w,
 static vitcl_status of_timm(vt_config *c, const vt_json *config,
                             const vt_weights *w, const char *path)
 {
-    const char *how = c->said.pos;
+    const char *how = c->said.pos ? c->said.pos : "learned";
     vitcl_status st;
 
     VT_TRY(read_grid(c, w, path));
@@ -135,7 +134,8 @@ static const vt_field hf_fields[] = {
     FLAG("vision_use_head", said.head, true),
     END,
 };
-static const vt_keys hf_keys = {vt_hf_fields, hf_fields, "attention_dropout"};
+static const vt_keys hf_keys = {vt_hf_fields, hf_fields, "attention_dropout",
+                                NULL};
 
 static const vt_field timm_fields[] = {
     SEEN("qk_norm", qk_norm),
@@ -161,12 +161,6 @@ static const vt_field timm_fields[] = {
     SIZE("attn_pool_num_heads", pool_heads, VT_MOST_WIDTH),
     SEEN("attn_pool_mlp_ratio", pool_mlp),
     SEEN("embed_proj_type", patch_h),
-    NONE("input_norm_layer"),
-    NONE("embed_norm_layer"),
-    NONE("block_fn"),
-    NONE("mlp_layer"),
-    NONE("attn_layer"),
-    NONE("num_kv_heads"),
     ONLY("attn_type", "\"standard\""),
     ONLY("attn_gated", "false"),
     ONLY("swiglu_mlp", "false"),
@@ -180,7 +174,9 @@ static const vt_keys args = {
     "rope_temperature|rope_ref_feat_shape|rope_grid_offset|rope_grid_indexing|"
     "rope_rotate_half|rope_shift_coords|rope_jitter_coords|"
     "rope_rescale_coords|rope_mrope_section|swiglu_align_to|"
-    "use_key_only_attn_mask|enable_patch_interpolator|weight_init|fix_init"};
+    "use_key_only_attn_mask|enable_patch_interpolator|weight_init|fix_init",
+    "input_norm_layer|embed_norm_layer|block_fn|mlp_layer|"
+    "attn_layer|num_kv_heads"};
 
 static const vt_mark marks[] = {
     {"_gap", VT_SAYS_POOL, 0, "avg"},

@@ -142,12 +142,11 @@ static const vt_field fields[] = {
     TEXT("rel_pos_type", said.rel_pos),
     SEEN("rel_pos_dim", rel_pos),
     SEEN("shared_rel_pos", rel_pos_shared),
-    NONE("embed_layer"),
-    NONE("block_fn"),
     END,
 };
 static const vt_keys args = {vt_timm_fields, fields,
-                             VT_TIMM_DROPOUT "weight_init|fix_init"};
+                             VT_TIMM_DROPOUT "weight_init|fix_init",
+                             "embed_layer|block_fn"};
 
 static const vt_mark marks[] = {
     {"_cls_", VT_SAYS_POOL, 0, "token"},

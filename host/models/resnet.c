@@ -149,20 +149,12 @@ static const vt_field fields[] = {
     SEEN("num_classes", classes),
     TEXT("global_pool", said.pool),
     ONLY("in_chans", "3"),
-    NONE("output_stride"),
-    NONE("width_factor"),
-    NONE("stem_type"),
-    NONE("avg_down"),
-    NONE("preact"),
-    NONE("basic"),
-    NONE("bottle_ratio"),
-    NONE("act_layer"),
-    NONE("norm_layer"),
-    NONE("conv_layer"),
     END,
 };
-static const vt_keys args = {NULL, fields,
-                             "drop_rate|drop_path_rate|zero_init_last"};
+static const vt_keys args = {
+    NULL, fields, "drop_rate|drop_path_rate|zero_init_last",
+    "output_stride|width_factor|stem_type|avg_down|preact|"
+    "basic|bottle_ratio|act_layer|norm_layer|conv_layer"};
 
 const vt_family vt_family_resnet = {
     .name = "resnet",

@@ -58,7 +58,8 @@ static const vt_field fields[] = {
 const vt_keys vt_timm_eva = {
     vt_timm_fields, fields,
     VT_TIMM_DROPOUT "dynamic_img_size|rope_shift_coords|rope_jitter_coords|"
-                    "rope_rescale_coords|rope_mrope_section|head_init_scale"};
+                    "rope_rescale_coords|rope_mrope_section|head_init_scale",
+    NULL};
 
 vitcl_status vt_rope_check(const vt_config *c, const char *path)
 {

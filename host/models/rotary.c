@@ -233,7 +233,8 @@ static const vt_keys keys = {
     vt_hf_fields, fields,
     VT_HF_DROPOUT VT_HF_BACKBONE
     "attention_dropout|layerscale_value|pos_embed_shift|pos_embed_jitter|"
-    "pos_embed_rescale"};
+    "pos_embed_rescale",
+    NULL};
 
 static const vt_hf_class classes[] = {
     {.types = "dinov3_vit",

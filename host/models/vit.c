@@ -414,8 +414,6 @@ static const vt_field fields[] = {
     SEEN("pooler_output_size", pooler),
     TEXT("pooler_act", said.pooler_act),
     ONLY("is_hybrid", "false"), /* DPT's */
-    NONE("backbone"),
-    NONE("backbone_config"),
     END,
 };
 /* Of DPT only the ViT is read, not the layers for depth and segments. */
@@ -433,7 +431,8 @@ const vt_keys vt_hf_vit = {
     "fusion_hidden_size|head_in_index|use_batch_norm_in_fusion_residual|"
     "use_bias_in_fusion_residual|add_projection|use_auxiliary_head|"
     "auxiliary_loss_weight|semantic_loss_ignore_index|"
-    "semantic_classifier_dropout"};
+    "semantic_classifier_dropout",
+    "backbone|backbone_config"};
 
 #define PLAIN(type)                                                            \
     .types = (type), .keys = &vt_hf_vit, .eps = 1e-12f, .act = VT_ACT_GELU

@@ -74,9 +74,9 @@ static const vt_field fields[] = {
 };
 static const vt_keys keys = {
     vt_hf_fields, fields,
-    VT_HF_DROPOUT
-    "auxiliary_loss|class_cost|bbox_cost|giou_cost|"
-    "bbox_loss_coefficient|giou_loss_coefficient|eos_coefficient"};
+    VT_HF_DROPOUT "auxiliary_loss|class_cost|bbox_cost|giou_cost|"
+                  "bbox_loss_coefficient|giou_loss_coefficient|eos_coefficient",
+    NULL};
 
 static const vt_hf_class classes[] = {
     {.types = "yolos",

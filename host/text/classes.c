@@ -50,7 +50,7 @@ const vt_token_class vt_class_clip = {
     .suffix = "</w>",
 };
 
-const vt_token_class vt_class_siglip = {
+static const vt_token_class siglip = {
     .name = "SiglipTokenizer",
     .steps = "{}",
     .model = VT_MODEL_SPM,
@@ -119,7 +119,7 @@ static const vt_token_class t5 = {
 };
 
 static const vt_token_class *const all[] = {
-    &vt_class_clip, &vt_class_siglip, &gemma, &siglip2, &xlm_roberta, &t5,
+    &vt_class_clip, &siglip, &gemma, &siglip2, &xlm_roberta, &t5,
 };
 
 /* The class of a model's type, where no file names one. */
@@ -129,7 +129,7 @@ static const struct {
 } types[] = {
     {"clip", &vt_class_clip},
     {"metaclip_2", &xlm_roberta},
-    {"siglip", &vt_class_siglip},
+    {"siglip", &siglip},
     {"siglip2", &siglip2},
     {"t5", &t5},
 };

@@ -37,7 +37,7 @@ typedef struct vt_token_class {
     uint32_t context;            /* model_max_length, or 0 */
 } vt_token_class;
 
-extern const vt_token_class vt_class_file, vt_class_clip, vt_class_siglip,
+extern const vt_token_class vt_class_file, vt_class_clip,
     vt_class_simple; /* open_clip's own */
 
 /* The class that AutoTokenizer takes: names are those of

@@ -73,7 +73,7 @@ static vitcl_status check_spm(const vt_tokenizer *t, const char *folder)
     char *path = NULL;
     vitcl_status st = VITCL_OK;
 
-    if (t->model != VT_MODEL_SPM || t->class == &vt_class_siglip)
+    if (t->model != VT_MODEL_SPM || t->class->model == VT_MODEL_SPM)
         return VITCL_OK;
     for (size_t i = 0; i < VT_COUNT(files); i++) {
         free(path);
@@ -94,23 +94,22 @@ done:
 /* SiglipTokenizer is SentencePiece's, all others prefer tokenizer.json. */
 static vitcl_status read_vocabulary(vt_tokenizer *t, const char *folder)
 {
-    const bool siglip = t->class == &vt_class_siglip;
+    const bool spm = t->class->model == VT_MODEL_SPM;
     vitcl_status st = VITCL_OK;
     bool found = false;
 
-    VT_TRY(read_kind(t, &found, folder, siglip));
-    VT_TRY(read_kind(t, &found, folder, !siglip));
+    VT_TRY(read_kind(t, &found, folder, spm));
+    VT_TRY(read_kind(t, &found, folder, !spm));
     if (!found)
         return vt_fail(VITCL_EIO,
                        "%s: there is no tokenizer: neither tokenizer.json, "
                        "vocab.json, %s, spiece.model nor tokenizer.model",
                        folder, kinds[2].file);
     VT_TRY(check_spm(t, folder));
-    if (siglip && t->model != VT_MODEL_SPM)
+    if (spm && t->model != VT_MODEL_SPM)
         return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: spiece.model, which SiglipTokenizer reads, is "
-                       "missing",
-                       folder);
+                       "%s: spiece.model, which %s reads, is missing", folder,
+                       t->class->name);
     if (t->class == &vt_class_simple && t->model != VT_MODEL_BPE)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: open_clip's tokenizer needs CLIP's vocabulary",
@@ -209,7 +208,7 @@ static vitcl_status add_settings(vt_tokenizer *t, const char *name)
         VT_TRY(vt_added_add(t, &token, name));
     }
     known = t->added.all.n;
-    if (spm && t->class != &vt_class_siglip)
+    if (spm && t->class->model != VT_MODEL_SPM)
         return VITCL_OK;
     for (size_t i = 0; i < VT_NAMED; i++)
         VT_TRY(add_token(t, &s->named[i], known, name));
@@ -256,7 +255,7 @@ static vitcl_status find_special(vt_tokenizer *t, const char *name)
         return vt_fail(VITCL_ECORRUPT,
                        "%s: there is no token that begins or ends a text",
                        name);
-    if (spm && c != &vt_class_siglip) {
+    if (spm && c->model != VT_MODEL_SPM) {
         t->begin = first_of(t->begin, t->spm.begin);
         t->end = first_of(t->end, t->spm.end);
         t->pad = first_of(t->pad, t->spm.pad);
@@ -282,7 +281,7 @@ static vitcl_status set_ways(vt_tokenizer *t, const char *name)
     const char *unknown = t->settings.named[VT_UNK].s;
     vitcl_status st = VITCL_OK;
 
-    if (t->class == &vt_class_siglip) {
+    if (t->class->model == VT_MODEL_SPM) {
         t->meta = t->canonical = t->end_once = true;
         VT_TRY(vt_strdup(&t->front, unknown ? unknown : ""));
         if (!t->settings.dummy_prefix)

@@ -1,8 +1,9 @@
 /*
  * dialects.h - tables that map the names of other libraries to timm's: for
- * host/weights only. The tables are in dialects.c; canonical.c applies them. A
- * prefix that all names of a file share is in the dialect's prefixes. What
- * wrappers add to names is removed before (canonical.c).
+ * host/weights and host/convert. The tables are in dialects.c; canonical.c
+ * applies them, export.c in reverse. A prefix that all names of a file share is
+ * in the dialect's prefixes. What wrappers add to names is removed before
+ * (canonical.c).
  *
  * A name or pattern may contain
  *     #   a block's number; in `to` the same number
