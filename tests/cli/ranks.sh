@@ -117,11 +117,13 @@ same ends parts
 mkdir data2
 cp data/*.bin data2
 printf '\0\0\0\0' | dd of=data2/data_batch_3.bin bs=1 seek=500 conv=notrunc status=none
-code=0
-timeout 60 "${start[@]}" 1 "$VITCL" train "${given[@]}" --epochs 1 -o bad : \
-    -np 1 "$VITCL" train "${given[@]}" --data data2 --epochs 1 -o bad \
-    >out 2>err </dev/null || code=$?
-[ $code = 1 ] || fail "exit status $code with other pictures"
+cat >differs <<S
+#!/bin/sh
+[ "\${OMPI_COMM_WORLD_RANK-\$PMI_RANK}" = 0 ] || set -- "\$@" --data data2
+exec "$VITCL" "\$@"
+S
+chmod +x differs
+VITCL=$PWD/differs ranks 2 1 train "${given[@]}" --epochs 1 -o bad
 err_has 'rank 1 has other pictures to train with than rank 0'
 [ "$(grep -c '^vitcl' err)" = 1 ] || fail "more than one line: $(cat err)"
 [ ! -e bad ] || fail "bad/ was left behind"
