@@ -15,6 +15,7 @@
 #include "base/kept.h"
 
 #include "base/environment.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/sha256.h"
@@ -101,10 +102,13 @@ void vt_kept_tell(void)
                path[0] ? " cannot be used" : "");
 }
 
-static void name_of(char out[88], vt_kept_kind kind, const vt_kept_key *key)
+/* Names the file, and opens the folder; -1: none. */
+static int find(char name[88], vt_kept_kind kind, const vt_kept_key *key,
+                bool make)
 {
-    vt_sha256_hex(out, key->hash);
-    snprintf(out + 64, 24, ".%s", kinds[kind].name);
+    vt_sha256_hex(name, key->hash);
+    snprintf(name + 64, 24, ".%s", kinds[kind].name);
+    return open_folder(make);
 }
 
 /* The first lines, up to the checksum. */
@@ -140,23 +144,24 @@ static bool read_head(vt_kept_file *f, vt_kept_kind kind,
     struct stat st;
 
     if (!vt_user_file(f->fd) || fstat(f->fd, &st) != 0 ||
-        st.st_size < (off_t)all || !vt_user_read(f->fd, head, all) ||
+        st.st_size < (off_t)all || vt_read_at(f->fd, head, all, 0) != 0 ||
         memcmp(head, want, n) != 0 || !vt_checksum_read(&f->sum, head + n) ||
         head[all - 1] != '\n')
         return false;
+    f->at = all;
     f->left = (size_t)st.st_size - all;
     return f->left <= kinds[kind].most && begin_sum(&f->summing);
 }
 
 bool vt_kept_open(vt_kept_file *f, vt_kept_kind kind, const vt_kept_key *key)
 {
-    *f = (vt_kept_file){.folder = open_folder(false), .fd = -1};
-    name_of(f->name, kind, key);
-    if (f->folder >= 0)
-        f->fd = vt_user_open(f->folder, f->name);
+    *f = (vt_kept_file){.fd = -1};
+    f->folder = find(f->name, kind, key, false);
+    if (f->folder < 0)
+        return false;
+    f->fd = vt_user_open(f->folder, f->name);
     if (f->fd < 0) {
-        if (f->folder >= 0)
-            close(f->folder);
+        close(f->folder);
         return false;
     }
     return read_head(f, kind, key) || vt_kept_close(f, false);
@@ -164,9 +169,9 @@ bool vt_kept_open(vt_kept_file *f, vt_kept_kind kind, const vt_kept_key *key)
 
 bool vt_kept_read(vt_kept_file *f, void *out, size_t size)
 {
-    if (size > f->left || !vt_user_read(f->fd, out, size))
+    if (size > f->left || vt_read_at(f->fd, out, size, f->at) != 0)
         return false;
-    f->left -= size;
+    f->at += size, f->left -= size;
     if (f->summing)
         vt_summing_add(f->summing, out, size);
     return true;
@@ -205,17 +210,15 @@ bool vt_kept_get(void **out, size_t *size, vt_kept_kind kind,
 
 bool vt_kept_has(vt_kept_kind kind, const vt_kept_key *key)
 {
-    const int folder = open_folder(false);
-    struct stat st;
     char name[88];
-    bool found;
+    const int folder = find(name, kind, key, false);
+    struct stat st;
+    const bool found = folder >= 0 &&
+                       fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                       S_ISREG(st.st_mode);
 
-    if (folder < 0)
-        return false;
-    name_of(name, kind, key);
-    found = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(st.st_mode);
-    close(folder);
+    if (folder >= 0)
+        close(folder);
     return found;
 }
 
@@ -225,9 +228,9 @@ bool vt_kept_put(vt_kept_kind kind, const vt_kept_key *key,
                  const vt_user_part *parts, size_t n)
 {
     static atomic_bool evicted;
-    const int folder = open_folder(true);
-    vt_user_part all[1 + PARTS_MAX];
     char name[88], head[HEAD_MAX];
+    const int folder = find(name, kind, key, true);
+    vt_user_part all[1 + PARTS_MAX];
     vt_summing *sum = NULL;
     size_t used, size = 0;
     bool good;
@@ -242,7 +245,6 @@ bool vt_kept_put(vt_kept_kind kind, const vt_kept_key *key,
         all[1 + i] = parts[i];
     }
     if (good) {
-        name_of(name, kind, key);
         used = begin_head(head, kind, key);
         vt_checksum_print(head + used, vt_summing_take(sum));
         head[used + VT_CHECKSUM_DIGITS] = '\n';
@@ -258,12 +260,11 @@ bool vt_kept_put(vt_kept_kind kind, const vt_kept_key *key,
 
 void vt_kept_drop(vt_kept_kind kind, const vt_kept_key *key)
 {
-    const int folder = open_folder(false);
     char name[88];
+    const int folder = find(name, kind, key, false);
 
     if (folder < 0)
         return;
-    name_of(name, kind, key);
     unlinkat(folder, name, 0);
     close(folder);
 }
@@ -272,7 +273,7 @@ void vt_kept_drop(vt_kept_kind kind, const vt_kept_key *key)
 
 typedef struct file {
     char name[128];
-    time_t used, until;
+    time_t used;
     uint64_t bytes;
 } file;
 
@@ -299,7 +300,8 @@ static int days_of(const char *name)
     return -1;
 }
 
-static size_t list(file **out, DIR *dir, int folder)
+/* Lists what has not expired. */
+static size_t list(file **out, DIR *dir, int folder, time_t now)
 {
     size_t n = 0, cap = 0;
     const struct dirent *e;
@@ -311,10 +313,13 @@ static size_t list(file **out, DIR *dir, int folder)
         if (days < 0 ||
             fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
+        if (st.st_mtime < now - days * DAY) {
+            unlinkat(folder, e->d_name, 0);
+            continue;
+        }
         if (vt_grow(out, &cap, n + 1, sizeof **out) != VITCL_OK)
             break;
         (*out)[n].used = st.st_mtime;
-        (*out)[n].until = st.st_mtime + days * DAY;
         (*out)[n].bytes = (uint64_t)st.st_size;
         snprintf((*out)[n++].name, sizeof(*out)->name, "%.127s", e->d_name);
     }
@@ -334,16 +339,15 @@ void vt_kept_evict(int folder, uint64_t most_bytes, time_t now)
             close(fd);
         return;
     }
-    n = list(&files, dir, folder);
+    n = list(&files, dir, folder, now);
     for (size_t i = 0; i < n; i++)
         total += files[i].bytes;
     if (n)
         qsort(files, n, sizeof *files, by_use);
-    for (size_t i = 0; i < n; i++)
-        if (total > most_bytes || files[i].until < now) {
-            unlinkat(folder, files[i].name, 0);
-            total -= files[i].bytes;
-        }
+    for (size_t i = 0; i < n && total > most_bytes; i++) {
+        unlinkat(folder, files[i].name, 0);
+        total -= files[i].bytes;
+    }
     free(files);
     closedir(dir);
 }

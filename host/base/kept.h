@@ -49,6 +49,7 @@ void vt_kept_drop(vt_kept_kind kind, const vt_kept_key *key);
 /* The same as vt_kept_get(), piece by piece. */
 typedef struct vt_kept_file {
     int folder, fd;
+    uint64_t at;
     size_t left; /* bytes that are not read yet */
     char name[88];
     uint64_t sum;

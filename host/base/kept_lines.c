@@ -2,6 +2,7 @@
  * kept_lines.c - the user's files of lines. What a file is rejected for also
  * keeps it from being written, since its lines would be lost.
  */
+#include "base/file.h"
 #include "base/kept.h"
 #include "base/memory.h"
 
@@ -55,7 +56,7 @@ static char *read_text(vt_lines *l, int fd)
     if (st.st_size < 0 || (uintmax_t)st.st_size > LIMIT)
         return reject(l, "it is too large");
     if (VT_NEW(&text, (size_t)st.st_size + 1) != VITCL_OK ||
-        !vt_user_read(fd, text, (size_t)st.st_size))
+        vt_read_at(fd, text, (size_t)st.st_size, 0) != 0)
         reject(l, "it cannot be read");
     else if (strlen(text) != (size_t)st.st_size)
         reject(l, "it is not text");

@@ -5,7 +5,7 @@
 #include "base/user_dir.h"
 
 #include "base/environment.h"
-#include "base/memory.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,42 +92,14 @@ void vt_user_used(int fd)
         (void)futimens(fd, NULL);
 }
 
-bool vt_user_read(int fd, void *out, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        const ssize_t n = read(fd, (char *)out + at, size - at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += (size_t)n;
-    }
-    return true;
-}
-
-static bool write_all(int fd, const void *data, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        const ssize_t n = write(fd, (const char *)data + at, size - at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            errno = n < 0 ? errno : ENOSPC;
-            return false;
-        }
-        at += (size_t)n;
-    }
-    return true;
-}
-
 bool vt_user_write(int folder, const char *name, const vt_user_part *parts,
                    size_t n)
 {
     static atomic_uint count;
     char temporary[128];
     unsigned tries = 0;
-    bool good = true;
-    int fd, why;
+    uint64_t at = 0;
+    int fd, error = 0;
 
     do { /* in a container, a killed process had the same number */
         snprintf(temporary, sizeof temporary, "%.80s.%ld.%u", name,
@@ -137,14 +109,14 @@ bool vt_user_write(int folder, const char *name, const vt_user_part *parts,
     } while (fd < 0 && errno == EEXIST && ++tries < 100);
     if (fd < 0)
         return false;
-    for (size_t i = 0; i < n && good; i++)
-        good = write_all(fd, parts[i].data, parts[i].size);
-    good = good && fsync(fd) == 0 &&
-           renameat(folder, temporary, folder, name) == 0;
-    why = errno;
-    if (!good)
+    for (size_t i = 0; i < n && !error; at += parts[i++].size)
+        error = vt_write_at(fd, parts[i].data, parts[i].size, at);
+    if (!error &&
+        (fsync(fd) != 0 || renameat(folder, temporary, folder, name) != 0))
+        error = errno;
+    if (error)
         unlinkat(folder, temporary, 0);
     close(fd);
-    errno = why;
-    return good;
+    errno = error == VT_SHORT ? ENOSPC : error;
+    return !error;
 }

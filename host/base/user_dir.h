@@ -29,7 +29,6 @@ int vt_user_open(int folder, const char *name);
 bool vt_user_file(int fd);
 /* Files that were not used for long are removed: this one was. */
 void vt_user_used(int fd);
-bool vt_user_read(int fd, void *out, size_t size); /* all of it */
 
 typedef struct vt_user_part {
     const void *data;
