@@ -36,6 +36,8 @@ bool vt_device_untried(const vitcl_device *device, vitcl_precision precision);
  * tried". The text is cut to `size` bytes with the final NUL. */
 VITCL_STATUS vt_device_form(char *out, size_t size, const vitcl_device *device,
                             vitcl_precision precision);
+/* vt_mma_refused(), of a GPU. */
+bool vt_device_refused(char *out, size_t size, vitcl_device *device);
 /* Runs the trial unless its result is known, and keeps the result. It succeeds
  * even if the instruction fails its trial: vt_device_form() says so. */
 VITCL_STATUS vt_device_try(vitcl_device *device, vitcl_precision precision);

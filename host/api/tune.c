@@ -133,6 +133,11 @@ vitcl_status vt_device_form(char *out, size_t size, const vitcl_device *device,
     return VITCL_OK;
 }
 
+bool vt_device_refused(char *out, size_t size, vitcl_device *device)
+{
+    return vt_mma_refused(out, size, device->dev);
+}
+
 vitcl_status vt_device_try(vitcl_device *device, vitcl_precision precision)
 {
     vitcl_precision half;

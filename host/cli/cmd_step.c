@@ -61,6 +61,7 @@ static int run(void *into, const words *operands)
                        o->steps ? o->steps : 1, o->common.gemm,
                        precision) != VITCL_OK)
         code = failed();
+    tell_refused(device);
     if (code == EXIT_OK && o->kernels &&
         vt_device_save_kernels(device, o->kernels) != VITCL_OK)
         code = failed();

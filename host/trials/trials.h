@@ -9,9 +9,10 @@
  * device is then for trials. */
 vitcl_status vt_trial_dot(const char **verdict, vt_dev *dev,
                           const char *instruction);
-/* Is a matrix unit's product "right" or "wrong"? The device is for trials. */
+/* Is a matrix unit's product "right" or "wrong"? timed: "slower", too, if it
+ * takes longer than that of the same size in f32. The device is for trials. */
 vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
-                           const char *instruction, vt_dtype type);
+                           const char *instruction, vt_dtype type, bool timed);
 /* The same of large tiles by wgmma. */
 vitcl_status vt_trial_groups(const char **verdict, vt_dev *dev, vt_mma_choice c,
                              vt_dtype type);

@@ -91,8 +91,8 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
     } else if (n == 6 && strcmp(words[0], "unit") == 0 &&
                vt_precision_parse(&precision, words[5])) {
         VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(
-            vt_trial_unit(&word, dev, words[4], vt_precision_type(precision)));
+        VT_TRY(vt_trial_unit(&word, dev, words[4], vt_precision_type(precision),
+                             true));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "groups") == 0 &&
                vt_precision_parse(&precision, words[5])) {

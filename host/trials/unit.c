@@ -139,10 +139,42 @@ static int most_rows(const vt_dev *dev)
     return M + (units / (N / LARGEST + 1) + 1) * LARGEST;
 }
 
+/* Is it slower than the tiles of floats? A driver that does not give a unit's
+ * kernels the registers that they ask for has them spill: right, but slower by
+ * far. Where this cannot be measured, the unit is used. */
+static bool slower(vt_dev *dev, vt_dtype type)
+{
+    enum { ROWS = 1576, COLUMNS = 1536, TERMS = 768 }; /* of a ViT's, batch 8 */
+    static const vt_rounds rounds = {
+        .least = 3, .most = 20, .ms = 500, .almost = 1.05};
+    const bool emulated = vt_mma_ask(dev, type).emulated;
+    vt_timed t[2] = {{.q = NULL}, {.q = NULL}};
+    bool yes = false;
+    vitcl_status st = VITCL_OK;
+
+    for (int i = 0; i < 2; i++) {
+        vt_gemm_desc d = emulated ? product(dev, i ? VT_F32 : type, M, K)
+                                  : vt_timed_desc(dev, i ? VT_F32 : type, ROWS,
+                                                  COLUMNS, TERMS);
+
+        d.device_class = VT_CLASS_GPU;
+        VT_TRY(vt_product_timed(&t[i], dev, "native", &d, NULL, NULL));
+        VT_TRY(vt_timed_run(&t[i])); /* some drivers compile only now */
+    }
+    VT_TRY(vt_measure((vt_timed *[]){&t[0], &t[1]}, 2, &rounds));
+    yes = t[0].best > t[1].best;
+    vt_log("tried %s: %.3f ms, %s: %.3f ms", vt_gemm_describe(t[0].g),
+           t[0].best, vt_gemm_describe(t[1].g), t[1].best);
+done:
+    vt_timed_free(&t[0]);
+    vt_timed_free(&t[1]);
+    return st == VITCL_OK && yes;
+}
+
 /* In all tiles that a plan may use: small and large ones, and those of parts of
  * K, side by side and in turn. */
 vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
-                           const char *instruction, vt_dtype type)
+                           const char *instruction, vt_dtype type, bool timed)
 {
     const int kind = vt_mma_named(instruction), many = most_rows(dev);
     const vt_gemm_desc all[] = {product(dev, type, M, K),
@@ -160,7 +192,9 @@ vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
         VT_TRY(try_product(&yes, dev, &all[i], instruction, false));
     if (yes && type == VT_F16)
         VT_TRY(try_product(&yes, dev, &all[0], instruction, true));
-    *verdict = yes ? "right" : "wrong";
+    *verdict = !yes                                               ? "wrong"
+               : timed && kind < VT_MMA_DOT8 && slower(dev, type) ? "slower"
+                                                                  : "right";
 done:
     return st;
 }

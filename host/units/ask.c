@@ -67,9 +67,17 @@ static bool try_one(vt_known *k, const vt_dev *dev, const vt_question *q,
 
     if (st != VITCL_OK && st != VITCL_EDEVICE)
         return false;
-    if (st == VITCL_OK && strcmp(answer, q->good) == 0)
+    if (st == VITCL_OK && strcmp(answer, q->good) == 0) {
         k->kind = kind;
-    else if (st == VITCL_OK && strcmp(answer, q->slower) == 0)
+        return true;
+    }
+    if (!k->lost) {
+        const char *const why = st == VITCL_OK ? answer : vt_message();
+
+        k->lost = kind;
+        snprintf(k->why, sizeof k->why, "%.*s", (int)strcspn(why, "\n"), why);
+    }
+    if (st == VITCL_OK && strcmp(answer, q->slower) == 0)
         vt_log("%s, %s: %s", q->subject.question, q->name(kind), answer);
     else {
         k->failed = kind;
@@ -90,6 +98,8 @@ static void try_all(vt_known *k, const vt_dev *dev, const vt_question *q)
             return; /* keep nothing: a later process may try it */
         }
     save(dev, q, k);
+    if (q->lost && k->lost && !k->kind)
+        q->lost(dev, q, k);
 }
 
 /* ---- questions ---- */

@@ -12,19 +12,27 @@
 typedef struct vt_known {
     bool known;
     int kind, failed, untried; /* untried: its trial could not run */
+    int lost;                  /* the first that was not good when it was tried,
+                                * by this process; */
+    char why[72];              /* its answer, or why there was none */
 } vt_known;
 
 enum { VT_CANDIDATES = 16 };
-typedef struct vt_question {
+typedef struct vt_question vt_question;
+struct vt_question {
     vt_subject subject;
     const char *request;       /* of vitcl-try, which gets the kind's name */
     const char *type;          /* and this; NULL: nothing */
+    const char *work;          /* what for, in words; for lost() */
     const char *good, *slower; /* its answers; others: it has failed */
     const char *none;          /* the verdict where no kind is used */
-    const char *(*name)(int kind);   /* lower case letters and digits */
-    bool (*permitted)(int kind);     /* may this process use it? NULL: yes */
+    const char *(*name)(int kind); /* lower case letters and digits */
+    bool (*permitted)(int kind);   /* may this process use it? NULL: yes */
+    /* Called where trials have left no kind, but one that lost. NULL: none is
+     * interested. */
+    void (*lost)(const vt_dev *dev, const vt_question *q, const vt_known *k);
     int candidate[VT_CANDIDATES], n; /* in the order of the trials */
-} vt_question;
+};
 
 /* The answer: *k, if it is known. Of the candidates the first that is good is
  * used. If vitcl-try cannot be started, nothing is kept: a later process may

@@ -315,23 +315,29 @@ static const char *name(int kind)
 static const struct {
     const char *request; /* of vitcl-try */
     const char *question;
+    const char *work; /* in words */
     const char *sources[7];
 } trials[VT_MMA_TRIALS] = {
     [VT_MMA_PRODUCT] = {"unit",
                         "matrix unit",
+                        "products",
                         {WAYS, "gemm_mma_pack", "gemm_sum"}},
     [VT_MMA_ATTENTION] = {"attention",
                           "attention",
+                          "products of attention",
                           {"attention_mma", "attention"}},
     [VT_MMA_GRADIENT] = {"gradient",
                          "gradient",
+                         "gradients of attention",
                          {"attention_grad_mma", "attention_grad_tiles",
                           "attention_mma", "attention"}},
     [VT_MMA_TRAINING] = {"training",
                          "training",
+                         "products of training",
                          {WAYS, "gemm_mma_pack", "gemm_mma_turn", "gemm_sum"}},
     [VT_MMA_GROUPS] = {"groups",
                        WGMMA,
+                       "large tiles of products",
                        {"gemm_mma_copies", "gemm_mma_pack", "gemm_sum"}},
 };
 
@@ -378,11 +384,21 @@ static bool amd_may_have(const vt_dev *dev, int kind)
     }
 }
 
+/* mma16 is sm_80's, mma8 sm_75's: CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV and
+ * _MINOR_NV. */
+static bool nvidia_may_have(const vt_dev *dev, int kind)
+{
+    const unsigned sm =
+        10 * vt_dev_number(dev, 0x4000) + vt_dev_number(dev, 0x4001);
+
+    return !vt_mma_nvidia(kind) || !sm || sm >= (kind == VT_MMA_16 ? 80 : 75);
+}
+
 static bool candidate(const vt_dev *dev, int kind, vt_dtype type)
 {
     return multiplies(kind, type) &&
            vt_dev_reports(dev, vt_mma_kinds[kind].extension) &&
-           amd_may_have(dev, kind);
+           amd_may_have(dev, kind) && nvidia_may_have(dev, kind);
 }
 
 static int ask(vt_dev *dev, vt_mma_trial trial, vt_dtype type,
@@ -395,6 +411,8 @@ static int ask(vt_dev *dev, vt_mma_trial trial, vt_dtype type,
                      .slower = "slower",
                      .none = "none",
                      .name = name,
+                     .work = trials[trial].work,
+                     .lost = vt_mma_lost,
                      .n = n};
 
     memcpy(q.candidate, candidates, (size_t)n * sizeof *candidates);

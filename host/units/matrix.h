@@ -72,6 +72,9 @@ vt_mma_choice vt_mma_ask_attention(vt_dev *dev, vt_dtype type);
 vt_mma_choice vt_mma_ask_gradient(vt_dev *dev);
 /* The same for the products of a training's linear layers, in bf16. */
 vt_mma_choice vt_mma_ask_training(vt_dev *dev);
+/* Writes a sentence about a matrix unit that lost its trial in this process, so
+ * that something slower multiplies: each once. False: there is no more. */
+bool vt_mma_refused(char *out, size_t size, vt_dev *dev);
 /* The same unit with .groups, if its large tiles are right by wgmma. */
 vt_mma_choice vt_mma_ask_groups(vt_dev *dev, vt_mma_choice c, vt_dtype type);
 /* What is tried of a unit; all but its products only after these. */

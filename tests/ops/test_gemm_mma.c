@@ -395,7 +395,7 @@ Test(gemm_mma, dot8)
     unsetenv("VITCL_MMA");
     if (vt_test_tiny())
         return;
-    OK(vt_trial_unit(&verdict, vt_test_device(), "dot8", VT_I8));
+    OK(vt_trial_unit(&verdict, vt_test_device(), "dot8", VT_I8, false));
     vt_test_sources(vt_mma_subject(VT_MMA_PRODUCT, VT_I8));
     cr_assert_str_eq(verdict, "right");
 }

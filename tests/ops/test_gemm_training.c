@@ -471,12 +471,12 @@ Test(gemm_training, units_trial_wrong)
     vt_test_tidy();
 }
 
-static const char *verdict_in_f16(const char *kind)
+static const char *verdict_in_f16(const char *kind, bool timed)
 {
     const char *word = "none";
 
     on_unit(kind);
-    OK(vt_trial_unit(&word, vt_test_device(), kind, VT_F16));
+    OK(vt_trial_unit(&word, vt_test_device(), kind, VT_F16, timed));
     unsetenv("VITCL_MMA");
     return word;
 }
@@ -484,7 +484,31 @@ static const char *verdict_in_f16(const char *kind)
 Test(gemm_training, unit_of_f16)
 {
     if (!vt_test_tiny())
-        cr_expect_str_eq(verdict_in_f16("mfma90a"), "right");
+        cr_expect_str_eq(verdict_in_f16("mfma90a", false), "right");
+}
+
+/* A unit whose kernel loses time, as one that spills does. */
+Test(gemm_training, unit_of_f16_slow)
+{
+    char *folder, *text = NULL, *slow = NULL, *at;
+
+    if (vt_test_tiny())
+        return;
+    folder = vt_test_folder();
+    OK(vt_source_read(&text, "gemm_mma_registers"));
+    at = strstr(text, "BEGIN_SUMS(s, earlier);");
+    cr_assert(at);
+    OK(vt_format(&slow, "%.*sfor (volatile int i = 0; i < 20000; i++)\n;\n%s",
+                 (int)(at - text), text, at));
+    vt_test_mutant(folder, "gemm_sum", "kernel ", "kernel "); /* and the rest */
+    vt_test_mutant(folder, "gemm_tile", "kernel ", "kernel ");
+    vt_test_kernel(folder, "gemm_mma_registers", slow);
+    setenv("VITCL_CL_DIR", folder, 1);
+    cr_expect_str_eq(verdict_in_f16("mfma90a", true), "slower");
+    unsetenv("VITCL_CL_DIR");
+    free(text);
+    free(slow);
+    vt_test_tidy();
 }
 
 /* A unit that takes numbers below 2^-14 for zero. */
@@ -506,7 +530,7 @@ Test(gemm_training, unit_of_f16_flushes)
     vt_test_mutant(folder, "gemm_sum", "kernel ", "kernel "); /* and the rest */
     vt_test_kernel(folder, "common_units_by_emulation", common);
     setenv("VITCL_CL_DIR", folder, 1);
-    cr_expect_str_eq(verdict_in_f16("mfma90a"), "wrong");
+    cr_expect_str_eq(verdict_in_f16("mfma90a", false), "wrong");
     unsetenv("VITCL_CL_DIR");
     free(text);
     free(common);

@@ -105,6 +105,82 @@ Test(units, of_the_generation)
     unsetenv("VITCL_TRY");
 }
 
+/* ---- what is said ---- */
+
+/* A device whose units all get this answer; bf16 and its attention are asked
+ * for. */
+static vt_dev *answered(const char *folder, const char *answer)
+{
+    vt_dev *dev;
+    char text[128], path[300];
+
+    snprintf(text, sizeof text, "#!/bin/sh\necho '%s' >&0\n", answer);
+    vt_test_text(folder, "try", text);
+    snprintf(path, sizeof path, "%s/try", folder);
+    cr_assert_eq(chmod(path, 0755), 0);
+    setenv("VITCL_TRY", path, 1);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    vt_driver.extension = NVIDIA;
+    vt_driver.number[0][0] = 0x4000, vt_driver.number[0][1] = 8;
+    dev = opened();
+    (void)vt_mma_ask(dev, VT_BF16);
+    (void)vt_mma_ask_attention(dev, VT_BF16);
+    return dev;
+}
+
+static void says(const char *answer, const char *want)
+{
+    const char *folder = vt_test_folder();
+    char text[352] = "", command[320];
+    vt_dev *dev = answered(folder, answer);
+
+    if (want) {
+        cr_assert(vt_mma_refused(text, sizeof text, dev), "%s", answer);
+        cr_expect(strstr(text, want), "%s: %s", answer, text);
+        cr_expect(strstr(text, vt_dev_info(dev)->name), "%s", text);
+    }
+    cr_expect_not(vt_mma_refused(text, sizeof text, dev), "%s", text);
+    vt_dev_free(dev);
+    dev = answered(folder, answer); /* the verdict is kept */
+    cr_expect_not(vt_mma_refused(text, sizeof text, dev), "%s", text);
+    vt_dev_free(dev);
+    snprintf(command, sizeof command, "rm -rf %s/vitcl", folder);
+    cr_assert_eq(system(command), 0);
+    unsetenv("VITCL_TRY");
+}
+
+/* Once, and by whom it was tried; nothing of a unit that is used. */
+Test(units, refused_once)
+{
+    says("ok wrong", "products in bf16 do without the matrix unit mma16, by "
+                     "slower kernels, because in its trial it computed wrong "
+                     "results (");
+    says("ok slower", "in its trial it was slower than they (");
+    says("no 7 cannot build gemm_mma_copies", "in its trial it failed: ");
+    says("ok right", NULL);
+}
+
+/* NVIDIA's generations: Pascal has none, Turing mma8 alone. */
+Test(units, of_the_capability)
+{
+    static const unsigned has[][2] = {{6, VT_MMA_NONE}, {8, VT_MMA_16}};
+
+    for (size_t i = 0; i < sizeof has / sizeof *has; i++) {
+        const char *folder = vt_test_folder();
+        vt_dev *dev;
+        char command[320];
+
+        vt_dev_free(answered(folder, "ok right"));
+        snprintf(command, sizeof command, "rm -rf %s/vitcl", folder);
+        cr_assert_eq(system(command), 0);
+        vt_driver.number[0][1] = has[i][0];
+        dev = opened();
+        cr_expect_eq(vt_mma_ask(dev, VT_F16).kind, (int)has[i][1]);
+        vt_dev_free(dev);
+    }
+    unsetenv("VITCL_TRY");
+}
+
 /* ---- a compiler that has the functions ---- */
 
 /* Its declarations have another result than ours: nothing of Intel's compiles,

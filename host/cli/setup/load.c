@@ -80,6 +80,14 @@ void try_first(vitcl_device *device, vitcl_precision precision)
         note("%s by %s", precision_word(word, named), form);
 }
 
+void tell_refused(vitcl_device *device)
+{
+    char text[352];
+
+    while (vt_device_refused(text, sizeof text, device))
+        note("%s", text);
+}
+
 vitcl_precision precision_of(const char *word)
 {
     const int i = word ? vt_word_place(PRECISIONS, word) : -1;
@@ -208,6 +216,7 @@ vitcl_status try_session(vitcl_session **out, vitcl_device *device,
     st = vitcl_session_new(out, model, options);
     guard_begin();
     wait_end();
+    tell_refused(device);
     n = timed(device) - before;
     if (n)
         note("timed %u product%s with every multiplication, once for this "

@@ -78,6 +78,8 @@ int open_device(vitcl_device **device, const char *select);
 /* Tests the instructions of this precision, unless they were tested before, and
  * prints which failed or cannot be tested. */
 void try_first(vitcl_device *device, vitcl_precision precision);
+/* Prints which matrix units have lost their trials since then. */
+void tell_refused(vitcl_device *device);
 /* Opens the device (unless device is NULL) and the model. Prints why not. */
 int open_model(vitcl_device **device, vitcl_model **model,
                const model_options *o);

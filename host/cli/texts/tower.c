@@ -48,6 +48,7 @@ static vitcl_status try_tower(vitcl_text **out, vitcl_device *device,
     st = vitcl_text_new(out, device, path, &options);
     guard_begin();
     wait_end();
+    tell_refused(device);
     return st;
 }
 

@@ -367,6 +367,7 @@ static int run(const training *t, const char *name)
     st = vitcl_train(&last, device, &o, report, &s);
     progress_clear(&s.bar);
     training_line_clear(&s.line);
+    tell_refused(device);
     if (vt_train_rank(NULL) > 0) /* mpirun stops it if another one fails */
         code = code_of(st);
     else
