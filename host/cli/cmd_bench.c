@@ -270,35 +270,23 @@ static void print_json(const work *w)
 {
     const double median = percentile(w, 0.5);
 
-    printf("{\"preset\":");
-    json_string(model_name(&w->common));
-    printf(",\"device\":");
-    json_string(w->info.name);
-    printf(",\"precision\":");
-    json_string(w->session_info.precision);
-    printf(",\"gemm\":");
-    json_string(w->session_info.gemm);
-    printf(",\"batch\":%u,\"ms\":{\"min\":%.4f,\"median\":%.4f,\"p90\":%.4f,"
-           "\"p99\":%.4f,\"max\":%.4f},\"runs\":%d",
-           w->common.batch, w->ms[0], median, percentile(w, 0.9),
-           percentile(w, 0.99), w->ms[w->runs - 1], w->runs);
-    printf(",\"images_per_s\":%.3f,\"gflops\":%.2f,\"peak_gflops\":%.2f",
-           pictures_per_s(w), rate(w->gflop, median), w->peak);
-    printf(",\"load_ms\":%.1f,\"peak_memory_mb\":%.1f,"
-           "\"kernels_ms\":%.4f,\"kernels\":[",
-           w->load_ms, peak_memory_mb(), kernels_ms(w));
-    for (int i = 0; i < w->ops; i++) {
-        printf("%s{\"op\":", i ? "," : "");
-        json_string(w->op[i].op);
-        printf(",\"ms\":%.4f,\"gflops\":%.2f,\"share\":%.4f}", w->op[i].ms,
-               rate(w->op[i].gflop, w->op[i].ms), share(w, i));
-    }
-    putchar(']');
-    if (w->o->timeline) {
-        printf(",\"timeline\":");
+    json_put("{preset:%s device:%s precision:%s gemm:%s batch:%u ms:{min:%.4f "
+             "median:%.4f p90:%.4f p99:%.4f max:%.4f} runs:%d",
+             model_name(&w->common), w->info.name, w->session_info.precision,
+             w->session_info.gemm, w->common.batch, w->ms[0], median,
+             percentile(w, 0.9), percentile(w, 0.99), w->ms[w->runs - 1],
+             w->runs);
+    json_put("images_per_s:%.3f gflops:%.2f peak_gflops:%.2f load_ms:%.1f "
+             "peak_memory_mb:%.1f kernels_ms:%.4f kernels:[",
+             pictures_per_s(w), rate(w->gflop, median), w->peak, w->load_ms,
+             peak_memory_mb(), kernels_ms(w));
+    for (int i = 0; i < w->ops; i++)
+        json_put("{op:%s ms:%.4f gflops:%.2f share:%.4f}", w->op[i].op,
+                 w->op[i].ms, rate(w->op[i].gflop, w->op[i].ms), share(w, i));
+    json_put("]");
+    if (w->o->timeline)
         timeline_json(&w->times);
-    }
-    printf("}\n");
+    json_put("}\n");
 }
 
 static void print_table(const work *w)

@@ -20,12 +20,6 @@ static const opt options[] = {
      offsetof(devices, json)},
     OPT_DONE};
 
-static void member(const char *key, const char *value)
-{
-    printf(",\"%s\":", key);
-    json_string(value);
-}
-
 /* The known forms of a CPU's dot-product instructions. */
 typedef struct forms {
     char bf16[96], f16[96], int8[96];
@@ -78,57 +72,43 @@ static bool next_choice(vt_device_choice *c, uint32_t *index,
 static void json_choices(const vitcl_device_info *d)
 {
     vt_device_choice c;
-    const char *between = ",\"fastest\":[";
     uint32_t i = 0;
 
-    for (; next_choice(&c, &i, d); between = ",") {
-        printf("%s{\"models\":", between);
-        json_string(c.plans);
-        member("times", c.times);
-        putchar('}');
-    }
-    printf("%s", between[1] ? "" : "]");
+    if (!next_choice(&c, &i, d))
+        return;
+    json_put("fastest:[");
+    do
+        json_put("{models:%s times:%s}", c.plans, c.times);
+    while (next_choice(&c, &i, d));
+    json_put("]");
 }
 
 static void print_json(const vitcl_device_info *d, const forms *f)
 {
-    printf("{\"index\":");
-    json_string(d->id);
-    member("platform", d->platform);
+    json_put("{index:%s platform:%s", d->id, d->platform);
     if (d->error[0]) {
-        member("error", d->error);
-        printf("}\n");
+        json_put("error:%s}\n", d->error);
         return;
     }
-    member("name", d->name);
-    member("vendor", d->vendor);
-    member("type", d->type);
-    member("driver", d->driver);
-    member("version", d->version);
-    member("opencl_c", d->opencl_c);
-    printf(",\"compute_units\":%u,\"clock_mhz\":%u", d->compute_units,
-           d->clock_mhz);
-    printf(",\"memory_bytes\":%llu,\"local_bytes\":%llu,\"max_alloc_bytes\":"
-           "%llu",
-           (unsigned long long)d->memory_bytes,
-           (unsigned long long)d->local_bytes,
-           (unsigned long long)d->max_alloc_bytes);
-    printf(",\"fp16\":%s,\"fp64\":%s,\"subgroups\":%s,\"integer_dot\":%s,"
-           "\"unified_memory\":%s",
-           d->fp16 ? "true" : "false", d->fp64 ? "true" : "false",
-           d->subgroups ? "true" : "false", d->integer_dot ? "true" : "false",
-           d->unified_memory ? "true" : "false");
-    member("gemm", d->gemm);
-    if (f->bf16[0]) {
-        member("bf16", f->bf16);
-        member("f16", f->f16);
-        member("int8", f->int8);
-    }
-    printf(",\"tuned\":%u", d->tuned);
+    json_put("name:%s vendor:%s type:%s driver:%s version:%s opencl_c:%s",
+             d->name, d->vendor, d->type, d->driver, d->version, d->opencl_c);
+    json_put("compute_units:%u clock_mhz:%u memory_bytes:%llu local_bytes:%llu "
+             "max_alloc_bytes:%llu",
+             d->compute_units, d->clock_mhz,
+             (unsigned long long)d->memory_bytes,
+             (unsigned long long)d->local_bytes,
+             (unsigned long long)d->max_alloc_bytes);
+    json_put("fp16:%i fp64:%i subgroups:%i integer_dot:%i "
+             "unified_memory:%i gemm:%s",
+             d->fp16, d->fp64, d->subgroups, d->integer_dot, d->unified_memory,
+             d->gemm);
+    if (f->bf16[0])
+        json_put("bf16:%s f16:%s int8:%s", f->bf16, f->f16, f->int8);
+    json_put("tuned:%u", d->tuned);
     if (d->products[0])
-        member("products", d->products);
+        json_put("products:%s", d->products);
     json_choices(d);
-    printf("}\n");
+    json_put("}\n");
 }
 
 enum { COLUMNS = 17, CELL = 256 };

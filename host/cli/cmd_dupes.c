@@ -89,29 +89,27 @@ static void print_json(work *w, uint64_t group, uint64_t first)
 {
     size_t n = 0;
 
-    printf("{\"group\":%llu,\"pictures\":[", (unsigned long long)group);
+    json_put("{group:%llu pictures:[", (unsigned long long)group);
     for (uint64_t i = first;; i = w->next[i], n++) {
         const row_file *f = &w->file[n];
         char date[ROW_FILE_TEXT];
 
         row_file_date(date, f);
-        printf("%s{", i == first ? "" : ",");
+        json_put("{");
         json_path(row_files_path(&w->files, i));
-        printf(",\"cosine\":");
-        json_number((double)w->pairs.cosine[i]);
-        putchar(',');
-        vt_json_print_path(stdout, "nearest", "nearest_bytes",
-                           row_files_path(&w->files, w->pairs.near_row[i]));
+        json_put("cosine:%.9g", (double)w->pairs.cosine[i]);
+        vt_json_put_path(&json_results, "nearest", "nearest_bytes",
+                         row_files_path(&w->files, w->pairs.near_row[i]));
         if (f->bytes)
-            printf(",\"bytes\":%llu,\"changed\":\"%s\"",
-                   (unsigned long long)f->bytes, date);
+            json_put("bytes:%llu changed:%s", (unsigned long long)f->bytes,
+                     date);
         if (f->width)
-            printf(",\"width\":%u,\"height\":%u", f->width, f->height);
-        printf(",\"largest\":%s}", n == w->largest ? "true" : "false");
+            json_put("width:%u height:%u", f->width, f->height);
+        json_put("largest:%i}", n == w->largest);
         if (w->next[i] == i)
             break;
     }
-    printf("]}\n");
+    json_put("]}\n");
 }
 
 /* What is known of a file, in columns. */

@@ -86,12 +86,13 @@ static void print_json(const work *w, const answer *a)
 {
     if (!json_picture(a))
         return;
-    printf(",\"features\":");
+    json_put("features:");
     for (size_t i = 0; i < w->e.on.used; i++) {
         printf("%s", vt_row_mark(w->e.shape, i));
         json_number((double)a->numbers[i]);
     }
-    printf("%s}\n", vt_row_mark(w->e.shape, w->e.on.used));
+    fputs(vt_row_mark(w->e.shape, w->e.on.used), vt_json_raw(&json_results));
+    json_put("}\n");
 }
 
 static int64_t clock_ns(void)

@@ -110,8 +110,8 @@ static int score(work *w, const fewshot *o)
         const vt_fewshot_score *s = &w->scores[i];
 
         if (o->json)
-            printf("{\"shots\":%u,\"mean\":%.6f,\"sd\":%.6f}\n", s->shots,
-                   s->mean, s->sd);
+            json_put("{shots:%u mean:%.6f sd:%.6f}\n", s->shots, s->mean,
+                     s->sd);
         else
             printf("%u shot%s\t%.4f\t+- %.4f\n", s->shots, vt_plural(s->shots),
                    s->mean, s->sd);

@@ -46,30 +46,22 @@ static uint32_t context_of(const model_options *o)
 
 static void print_json(const vitcl_model_info *m, const about *a)
 {
-    printf("{\"model\":");
-    json_string(a->name);
-    printf(",\"family\":");
-    json_string(m->family);
-    printf(",\"architecture\":");
-    json_string(m->name);
-    printf(",\"layers\":%u,\"width\":%u,\"heads\":%u,\"mlp\":%u,\"classes\":%u",
-           m->layers, m->width, m->heads, m->mlp, m->classes);
-    printf(",\"trained_height\":%u,\"trained_width\":%u,\"height\":%u,"
-           "\"picture_width\":%u,\"pixels\":\"%s\",\"patch\":%u,"
-           "\"tokens\":%u",
-           m->trained_height, m->trained_width, a->size.height, a->size.width,
-           a->pixels, m->patch, m->tokens);
+    json_put("{model:%s family:%s architecture:%s layers:%u width:%u heads:%u "
+             "mlp:%u classes:%u trained_height:%u trained_width:%u height:%u "
+             "picture_width:%u pixels:%s patch:%u tokens:%u",
+             a->name, m->family, m->name, m->layers, m->width, m->heads, m->mlp,
+             m->classes, m->trained_height, m->trained_width, a->size.height,
+             a->size.width, a->pixels, m->patch, m->tokens);
     if (a->patches)
-        printf(",\"max_num_patches\":%u", a->patches);
+        json_put("max_num_patches:%u", a->patches);
     if (a->context)
-        printf(",\"text_tokens\":%u", a->context);
-    printf(",\"parameters\":%llu,\"gmac\":%.6f,\"batch\":%u",
-           (unsigned long long)m->parameters, m->gmac, a->batch);
-    printf(",\"weights_bytes\":%llu,\"activation_bytes\":%llu,"
-           "\"tensor_bytes\":%llu}\n",
-           (unsigned long long)m->weights_bytes,
-           (unsigned long long)m->activation_bytes,
-           (unsigned long long)m->tensor_bytes);
+        json_put("text_tokens:%u", a->context);
+    json_put("parameters:%llu gmac:%.6f batch:%u weights_bytes:%llu "
+             "activation_bytes:%llu tensor_bytes:%llu}\n",
+             (unsigned long long)m->parameters, m->gmac, a->batch,
+             (unsigned long long)m->weights_bytes,
+             (unsigned long long)m->activation_bytes,
+             (unsigned long long)m->tensor_bytes);
 }
 
 enum { VALUE = 13, LINE = 256 }; /* the column of values */

@@ -118,18 +118,13 @@ static int add_cached(rows *all, const char *cache)
 
 static void print_json(const row *r)
 {
-    printf("{\"model\":");
-    json_string(r->name);
-    printf(",\"family\":");
-    json_string(r->family);
-    printf(",\"revision\":");
-    json_string(r->commit[0] ? r->commit : NULL);
+    json_put("{model:%s family:%s revision:%s bytes:", r->name, r->family,
+             r->commit[0] ? r->commit : NULL);
     if (r->path)
-        printf(",\"bytes\":%llu,\"path\":", (unsigned long long)r->bytes);
+        json_put("%llu", (unsigned long long)r->bytes);
     else
-        printf(",\"bytes\":null,\"path\":");
-    json_string(r->path);
-    printf("}\n");
+        json_put("null");
+    json_put("path:%s}\n", r->path);
 }
 
 /* A name is never cut, because it is what -m takes: on a terminal, one that

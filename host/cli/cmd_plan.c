@@ -43,19 +43,13 @@ static const opt options[] = {
 
 static void print_json(uint32_t i, const vt_step_info *s, bool time)
 {
-    printf("{\"step\":%u,\"op\":", i);
-    json_string(s->op);
-    printf(",\"output\":");
-    json_string(s->name);
-    printf(",\"shape\":");
-    json_string(s->shape);
-    printf(",\"kernel\":");
-    json_string(s->kernel);
-    printf(",\"gflop\":%.6f,\"bytes\":%llu", s->gflop,
-           (unsigned long long)s->memory_bytes);
+    json_put(
+        "{step:%u op:%s output:%s shape:%s kernel:%s gflop:%.6f bytes:%llu", i,
+        s->op, s->name, s->shape, s->kernel, s->gflop,
+        (unsigned long long)s->memory_bytes);
     if (time)
-        printf(",\"ms\":%.4f", s->time_ms);
-    printf("}\n");
+        json_put("ms:%.4f", s->time_ms);
+    json_put("}\n");
 }
 
 /* ---- text ---- */

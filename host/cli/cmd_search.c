@@ -90,22 +90,18 @@ static const char *path_of(work *w, uint64_t row)
 
 static void print_json(work *w, uint32_t q, const vt_hit *hits)
 {
-    putchar('{');
-    if (w->texts.count) {
-        printf("\"text\":");
-        json_string(w->path[q]);
-    } else {
+    json_put("{");
+    if (w->texts.count)
+        json_put("text:%s", w->path[q]);
+    else
         json_path(w->path[q]);
-    }
-    printf(",\"nearest\":[");
+    json_put("nearest:[");
     for (uint32_t i = 0; i < w->found[q]; i++) {
-        printf("%s{", i ? "," : "");
+        json_put("{");
         json_path(path_of(w, hits[i].row));
-        printf(",\"cosine\":");
-        json_number((double)hits[i].cosine);
-        printf("}");
+        json_put("cosine:%.9g}", (double)hits[i].cosine);
     }
-    printf("]}\n");
+    json_put("]}\n");
 }
 
 static void print_tsv(work *w, uint32_t q, const vt_hit *hits)

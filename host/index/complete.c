@@ -15,24 +15,20 @@
 
 /* ---- heads ---- */
 
-static void put_about(FILE *f, const vt_vectors *v)
+static void put_about(vt_json_writer *w, const vt_vectors *v)
 {
     const vt_about *a = &v->about;
 
-    fputs("{\"__metadata__\":{\"format\":\"vitcl index 1\",\"folder\":", f);
-    vt_json_print_string(f, a->folder);
-    fputs(",\"model\":", f);
-    vt_json_print_string(f, a->model);
-    fprintf(f,
-            ",\"model_id\":\"%s\",\"pictures_id\":\"%s\",\"feature\":\"%s\","
-            "\"size\":\"%" PRIu32 "x%" PRIu32 "\",\"normalized\":\"%s\","
-            "\"pixels\":\"%s\",\"block\":\"%" PRIu64 "\"",
-            a->model_id, a->pictures_id, a->feature, a->height, a->width,
-            a->normalized ? "true" : "false",
-            a->pixels[0] ? a->pixels : "pillow", v->block);
+    vt_json_put(w,
+                "{__metadata__:{format:'vitcl index 1' folder:%s model:%s "
+                "model_id:%s pictures_id:%s feature:%s size:'%ux%u' "
+                "normalized:%s pixels:%s block:'%" PRIu64 "'",
+                a->folder, a->model, a->model_id, a->pictures_id, a->feature,
+                a->height, a->width, a->normalized ? "true" : "false",
+                a->pixels[0] ? a->pixels : "pillow", v->block);
     if (a->patches)
-        fprintf(f, ",\"max_num_patches\":\"%" PRIu32 "\"", a->patches);
-    fputs("}", f);
+        vt_json_put(w, "max_num_patches:'%u'", a->patches);
+    vt_json_put(w, "}");
 }
 
 static void put_shape(FILE *f, const vt_vectors *v)
@@ -47,24 +43,24 @@ static void put_shape(FILE *f, const vt_vectors *v)
 
 static void put_tensors(FILE *f, const vt_vectors *v)
 {
+    vt_json_writer w = {.f = f};
     const uint64_t sums = v->sum_count + 1, /* and that of the head */
         a = v->rows * v->count * (v->half ? 2 : 4),
                    b = a + v->rows * sizeof(vt_stamp),
                    c = b + sums * sizeof *v->sums, d = c + v->path_bytes;
 
-    put_about(f, v);
-    fprintf(f, ",\"features\":{\"dtype\":\"%s\",\"shape\":[",
-            v->half ? "F16" : "F32");
-    put_shape(f, v);
-    fprintf(f,
-            "],\"data_offsets\":[0,%" PRIu64 "]},"
-            "\"stamps\":{\"dtype\":\"I64\",\"shape\":[%" PRIu64
-            ",2],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]},"
-            "\"checksums\":{\"dtype\":\"I64\",\"shape\":[%" PRIu64
-            "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]},"
-            "\"paths\":{\"dtype\":\"U8\",\"shape\":[%zu],"
-            "\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}}",
-            a, v->rows, a, b, sums, b, c, v->path_bytes, c, d);
+    put_about(&w, v);
+    vt_json_put(&w, "features:{dtype:%s shape:[", v->half ? "F16" : "F32");
+    put_shape(vt_json_raw(&w), v);
+    vt_json_put(&w,
+                "] data_offsets:[0 %" PRIu64 "]}"
+                "stamps:{dtype:'I64' shape:[%" PRIu64
+                " 2] data_offsets:[%" PRIu64 " %" PRIu64 "]}"
+                "checksums:{dtype:'I64' shape:[%" PRIu64
+                "] data_offsets:[%" PRIu64 " %" PRIu64 "]}"
+                "paths:{dtype:'U8' shape:[%zu] data_offsets:[%" PRIu64
+                " %" PRIu64 "]}}",
+                a, v->rows, a, b, sums, b, c, v->path_bytes, c, d);
 }
 
 static void put_npy(FILE *f, const vt_vectors *v)

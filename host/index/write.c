@@ -92,25 +92,23 @@ static bool of_texts(const vt_vectors *v)
 
 static void put_jsonl(const vt_vectors *v, const vt_vectors_row *row)
 {
-    FILE *f = v->file.f;
+    vt_json_writer w = {.f = v->file.f};
 
-    fputc('{', f);
+    vt_json_put(&w, "{");
     if (row->sharded)
-        fprintf(f, "\"position\":%" PRIu64 ",", row->position);
-    if (of_texts(v)) {
-        fputs("\"text\":", f);
-        vt_json_print_string(f, row->path);
-    } else {
-        vt_json_print_path(f, "picture", "path_bytes", row->path);
-    }
+        vt_json_put(&w, "position:%" PRIu64, row->position);
+    if (of_texts(v))
+        vt_json_put(&w, "text:%s", row->path);
+    else
+        vt_json_put_path(&w, "picture", "path_bytes", row->path);
     if (row->error) {
-        fputs(",\"error\":", f);
-        vt_json_print_string(f, row->error);
+        vt_json_put(&w, "error:%s", row->error);
     } else {
-        fputs(",\"features\":", f);
+        vt_json_put(&w, "features:");
+        vt_json_raw(&w);
         put_numbers(v, row->numbers);
     }
-    fputs("}\n", f);
+    vt_json_put(&w, "}\n");
 }
 
 /* The fields of a failure are empty. */

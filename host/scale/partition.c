@@ -68,55 +68,49 @@ done:
     return st;
 }
 
-static void put_sum(FILE *f, const char *key, uint64_t sum)
+static void put_sum(vt_json_writer *w, const char *key, uint64_t sum)
 {
-    char digits[VT_CHECKSUM_DIGITS];
+    char digits[VT_CHECKSUM_DIGITS + 1] = "";
 
     vt_checksum_print(digits, sum);
-    fprintf(f, ",\"%s\":\"%.*s\"", key, VT_CHECKSUM_DIGITS, digits);
+    vt_json_put(w, "%s:%s", key, digits);
 }
 
-static void put_manifest(FILE *f, const vt_manifest *m)
+static void put_manifest(vt_json_writer *w, const vt_manifest *m)
 {
-    fputs("{\"format\":\"" FORMAT "\",\"version\":", f);
-    vt_json_print_string(f, m->version);
-    fprintf(f, ",\"command\":\"%s\",\"shard\":%u,\"shards\":%u", m->command,
-            m->shard.k, m->shard.n);
-    fprintf(f, ",\"model_id\":\"%s\",\"pictures_id\":\"%s\",\"settings\":",
-            m->model_id, m->pictures_id);
-    vt_json_print_string(f, m->settings);
-    if (m->sorted[0]) {
-        fputs(",\"sorted\":", f);
-        vt_json_print_string(f, m->sorted);
-    }
-    fputs(",\"device\":", f);
-    vt_json_print_string(f, m->device);
-    fputs(",\"gemm\":", f);
-    vt_json_print_string(f, m->gemm);
-    fprintf(f,
-            ",\"rows\":%" PRIu64 ",\"failed\":%" PRIu64 ",\"input\":%" PRIu64
-            ",\"names\":\"%016" PRIx64 "\",\"bytes\":%" PRIu64 ",\"file\":",
-            m->rows, m->failed, m->input, m->names, m->bytes);
-    vt_json_print_string(f, m->file);
+    vt_json_put(w,
+                "{format:'" FORMAT "' version:%s command:%s shard:%u shards:%u "
+                "model_id:%s pictures_id:%s settings:%s",
+                m->version, m->command, m->shard.k, m->shard.n, m->model_id,
+                m->pictures_id, m->settings);
+    if (m->sorted[0])
+        vt_json_put(w, "sorted:%s", m->sorted);
+    vt_json_put(w,
+                "device:%s gemm:%s rows:%" PRIu64 " failed:%" PRIu64
+                " input:%" PRIu64 " names:'%016" PRIx64 "' bytes:%" PRIu64
+                " file:%s",
+                m->device, m->gemm, m->rows, m->failed, m->input, m->names,
+                m->bytes, m->file);
     if (m->sampled)
-        put_sum(f, "sample_xxh3", m->sample);
-    put_sum(f, "xxh3", m->sum);
-    put_sum(f, "paths_xxh3", m->paths);
+        put_sum(w, "sample_xxh3", m->sample);
+    put_sum(w, "xxh3", m->sum);
+    put_sum(w, "paths_xxh3", m->paths);
 }
 
 /* The text, and last the checksum of all before it. */
 static vitcl_status write_manifest(FILE *f, const vt_manifest *m)
 {
     vitcl_status st;
+    vt_json_writer end = {.f = f, .more = true};
     vt_text t;
     char *head = NULL;
 
     VT_TRY(vt_text_open(&t));
-    put_manifest(t.f, m);
+    put_manifest(&(vt_json_writer){.f = t.f}, m);
     VT_TRY(vt_text_take(&head, &t));
     fputs(head, f);
-    put_sum(f, OWN_SUM, vt_checksum(head, strlen(head)));
-    fputs("}\n", f);
+    put_sum(&end, OWN_SUM, vt_checksum(head, strlen(head)));
+    vt_json_put(&end, "}\n");
 done:
     free(head);
     return st;

@@ -60,56 +60,43 @@ static uint32_t count_of(const vt_tally *t, uint32_t row, uint32_t column)
     return t->answers ? t->answers[(size_t)row * t->columns + column] : 0;
 }
 
-static void put_class(FILE *f, const vt_tally *t, uint32_t row)
+static void put_class(vt_json_writer *w, const vt_tally *t, uint32_t row)
 {
-    const char *between = "";
-
-    fputs("{\"name\":", f);
-    vt_json_print_string(f, t->name[row]);
-    fprintf(f, ",\"model\":%u,\"answers\":[", t->match[row]);
+    vt_json_put(w, "{name:%s model:%u answers:[", t->name[row], t->match[row]);
     for (uint32_t k = 0; k < t->columns; k++)
-        if (count_of(t, row, k)) {
-            fprintf(f, "%s%u,%u", between, k, count_of(t, row, k));
-            between = ",";
-        }
-    fputs("]}", f);
+        if (count_of(t, row, k))
+            vt_json_put(w, "%u %u", k, count_of(t, row, k));
+    vt_json_put(w, "]}");
 }
 
-static void put_labels(FILE *f, const vt_tally *t)
+static void put_labels(vt_json_writer *w, const vt_tally *t)
 {
-    const char *between = "";
-
     for (uint32_t k = 0; k < t->columns; k++) {
         bool answered = false;
 
         for (uint32_t i = 0; i < t->rows && t->label[k] && !answered; i++)
             answered = count_of(t, i, k) > 0;
-        if (!answered)
-            continue;
-        fprintf(f, "%s{\"model\":%u,\"name\":", between, k);
-        vt_json_print_string(f, t->label[k]);
-        fputs("}", f);
-        between = ",";
+        if (answered)
+            vt_json_put(w, "{model:%u name:%s}", k, t->label[k]);
     }
 }
 
 void vt_tally_write(FILE *f, const vt_tally *t)
 {
-    fprintf(f,
-            "{\"format\":\"" FORMAT "\",\"pictures\":%" PRIu64
-            ",\"failed\":%" PRIu64 ",\"right1\":%" PRIu64 ",\"right5\":%" PRIu64
-            ",\"real\":%s,\"real_pictures\":%" PRIu64 ",\"real_right\":%" PRIu64
-            ",\"columns\":%u,\"classes\":[",
-            t->pictures, t->failed, t->right1, t->right5,
-            t->real ? "true" : "false", t->real_pictures, t->real_right,
-            t->columns);
-    for (uint32_t i = 0; i < t->rows; i++) {
-        fputs(i ? "," : "", f);
-        put_class(f, t, i);
-    }
-    fputs("],\"labels\":[", f);
-    put_labels(f, t);
-    fputs("]}\n", f);
+    vt_json_writer w = {.f = f};
+
+    vt_json_put(&w,
+                "{format:'" FORMAT "' pictures:%" PRIu64 " failed:%" PRIu64
+                " right1:%" PRIu64 " right5:%" PRIu64
+                " real:%i real_pictures:%" PRIu64 " real_right:%" PRIu64
+                " columns:%u classes:[",
+                t->pictures, t->failed, t->right1, t->right5, t->real != 0,
+                t->real_pictures, t->real_right, t->columns);
+    for (uint32_t i = 0; i < t->rows; i++)
+        put_class(&w, t, i);
+    vt_json_put(&w, "] labels:[");
+    put_labels(&w, t);
+    vt_json_put(&w, "]}\n");
 }
 
 /* ---- reading ---- */

@@ -29,68 +29,60 @@ void vt_settings_free(vt_settings *s)
 
 /* ---- options -> JSON ---- */
 
-static void put_patterns(FILE *f, const char *const *pattern)
+static void put_number(vt_json_writer *w, const char *key, double value)
 {
-    putc('[', f);
-    for (size_t i = 0; pattern[i]; i++) {
-        fputs(i ? ", " : "", f);
-        vt_json_print_string(f, pattern[i]);
-    }
-    putc(']', f);
+    if (value != 0)
+        vt_json_put(w, "%s:%.17g", key, value);
 }
 
-static void put_key(FILE *f, const char *key)
+static void put_text(vt_json_writer *w, const char *key, const char *text)
 {
-    fprintf(f, ",\n  \"%s\": ", key);
-}
-
-static void put_number(FILE *f, const char *key, double value)
-{
-    if (value == 0)
-        return;
-    put_key(f, key);
-    vt_print(f, "%.17g", value);
+    if (text)
+        vt_json_put(w, "%s:%s", key, text);
 }
 
 /* One that is not given is left out. */
-static void put(FILE *f, const vt_setting *r, const vt_settings *s)
+static void put(vt_json_writer *w, const vt_setting *r, const vt_settings *s)
 {
     const void *at = (const char *)s + r->at;
-    const char *text;
-    const char *const *patterns;
+    const char *const *pattern;
     vitcl_precision precision;
 
     switch (r->kind) {
     case VT_SETTING_TEXT:
-        if ((text = *(const char *const *)at))
-            put_key(f, r->key), vt_json_print_string(f, text);
+        put_text(w, r->key, *(const char *const *)at);
         break;
     case VT_SETTING_COUNT:
-        put_number(f, r->key, *(const uint32_t *)at);
+        put_number(w, r->key, *(const uint32_t *)at);
         break;
     case VT_SETTING_FLAG:
-        put_number(f, r->key, *(const int *)at != 0);
+        put_number(w, r->key, *(const int *)at != 0);
         break;
     case VT_SETTING_RATE:
-        put_number(f, r->key, *(const double *)at);
+        put_number(w, r->key, *(const double *)at);
         break;
     case VT_SETTING_STATE:
-        put_number(f, r->key, (double)*(const uint64_t *)at);
+        put_number(w, r->key, (double)*(const uint64_t *)at);
         break;
     case VT_SETTING_PRECISION:
         precision = *(const vitcl_precision *)at;
         if (precision != VITCL_F32)
-            put_key(f, r->key),
-                vt_json_print_string(f, vt_precision_name(precision));
+            put_text(w, r->key, vt_precision_name(precision));
         break;
     case VT_SETTING_PATTERNS:
-        patterns = *(const char *const *const *)at;
-        if (patterns && patterns[0])
-            put_key(f, r->key), put_patterns(f, patterns);
+        pattern = *(const char *const *const *)at;
+        if (!pattern || !pattern[0])
+            break;
+        vt_json_put(w, "%s:[", r->key);
+        while (*pattern)
+            vt_json_put(w, "%s", *pattern++);
+        vt_json_put(w, "]");
         break;
     case VT_SETTING_FILE:
-        if (s->file)
-            put_key(f, r->key), vt_json_print(f, s->file);
+        if (!s->file)
+            break;
+        vt_json_put(w, "%s:", r->key);
+        vt_json_print(vt_json_raw(w), s->file);
         break;
     }
 }
@@ -163,6 +155,7 @@ static vitcl_status load_file(vt_json **out, const vitcl_train_options *o)
 static vitcl_status to_json(vt_json **out, vt_settings *s, const vt_dataset *d)
 {
     vitcl_status st = VITCL_OK;
+    vt_json_writer w = {.more = false};
     char *json = NULL;
     vt_text text;
 
@@ -172,10 +165,11 @@ static vitcl_status to_json(vt_json **out, vt_settings *s, const vt_dataset *d)
     if (s->file)
         VT_TRY(check_file(s->file, s->o.lr, s->o.settings));
     VT_TRY(vt_text_open(&text));
-    fputs("{\n  \"format\": \"vitcl-training\"", text.f);
+    w.f = text.f;
+    vt_json_put(&w, "{format:'vitcl-training'");
     for (const vt_setting *r = vt_setting_rows; r->key; r++)
-        put(text.f, r, s);
-    fputs("\n}\n", text.f);
+        put(&w, r, s);
+    vt_json_put(&w, "}");
     VT_TRY(vt_text_take(&json, &text));
     VT_TRY(vt_json_parse(out, json, text.size, 10, "settings"));
 done:

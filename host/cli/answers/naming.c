@@ -109,26 +109,25 @@ void naming_json(const naming *n, const answer *a)
     if (!json_picture(a))
         return;
     if (doubts(n))
-        printf(",\"sure\":%s", naming_sure(n) ? "true" : "false");
+        json_put("sure:%i", naming_sure(n));
     if (doubts(n) && n->detail)
-        printf(",\"detail\":\"%s\"", n->detail > 0 ? "finer" : "coarser");
+        json_put("detail:%s", n->detail > 0 ? "finer" : "coarser");
     if (n->answer != VITCL_ONE_CLASS)
-        printf(",\"function\":\"%s\"",
-               n->answer == VITCL_NUMBERS ? "none" : "sigmoid");
-    printf(",\"top\":[");
+        json_put("function:%s",
+                 n->answer == VITCL_NUMBERS ? "none" : "sigmoid");
+    json_put("top:[");
     for (uint32_t i = 0; i < n->k; i++) {
-        printf("%s{\"index\":%u,\"label\":", i ? "," : "", n->top[i].label);
-        json_string(label_of(n, n->top[i].label));
-        printf(",\"name\":");
-        json_string(name_of(n, n->top[i].label));
-        printf(",\"%s\":",
-               n->answer == VITCL_NUMBERS ? "number" : "probability");
-        json_number((double)n->top[i].probability);
+        const uint32_t label = n->top[i].label;
+
+        json_put("{index:%u label:%s name:%s %s:%.9g", label,
+                 label_of(n, label), name_of(n, label),
+                 n->answer == VITCL_NUMBERS ? "number" : "probability",
+                 (double)n->top[i].probability);
         if (doubts(n) && n->answer == VITCL_ANY_CLASSES)
-            printf(",\"sure\":%s", naming_holds(n, i) ? "true" : "false");
-        printf("}");
+            json_put("sure:%i", naming_holds(n, i));
+        json_put("}");
     }
-    printf("]}\n");
+    json_put("]}\n");
 }
 
 /* ---- fields ---- */

@@ -65,7 +65,7 @@ static void print(const worker *w, size_t n, const model_options *o, bool json)
     double sum = 0;
 
     if (json)
-        printf("{\"batch\":%u,\"devices\":[", o->batch);
+        json_put("{batch:%u devices:[", o->batch);
     else
         printf("%-8s %11s  %s\n", "device", "pictures/s", "name");
     for (size_t i = 0; i < n; i++) {
@@ -73,11 +73,8 @@ static void print(const worker *w, size_t n, const model_options *o, bool json)
 
         sum += rate(&w[i]);
         if (json) {
-            printf("%s{\"index\":", i ? "," : "");
-            json_string(info->id);
-            printf(",\"name\":");
-            json_string(info->name);
-            printf(",\"images_per_s\":%.3f}", rate(&w[i]));
+            json_put("{index:%s name:%s images_per_s:%.3f}", info->id,
+                     info->name, rate(&w[i]));
         } else {
             printf("%-8s %11.2f  ", info->id, rate(&w[i]));
             put_text(info->name, SIZE_MAX);
@@ -85,7 +82,7 @@ static void print(const worker *w, size_t n, const model_options *o, bool json)
         }
     }
     if (json)
-        printf("],\"images_per_s\":%.3f}\n", sum);
+        json_put("] images_per_s:%.3f}\n", sum);
     else
         printf("%-8s %11.2f\n", "together", sum);
 }

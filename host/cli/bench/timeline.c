@@ -68,17 +68,12 @@ void timeline_print(const timeline *t)
 
 void timeline_json(const timeline *t)
 {
-    printf("{\"run_ms\":%.4f,\"first_ms\":%.4f,\"kernels_ms\":%.4f,"
-           "\"gaps_ms\":%.4f,\"rest_ms\":%.4f,\"steps\":%u,\"gaps\":[",
-           t->run_ms, t->first_ms, t->kernels_ms, t->gaps_ms, t->rest_ms,
-           (unsigned)t->steps);
-    for (int i = 0; i < t->count; i++) {
-        printf("%s{\"ms\":%.4f,\"step\":%u,\"op\":", i ? "," : "",
-               t->gaps[i].ms, (unsigned)t->gaps[i].step);
-        json_string(t->gaps[i].op);
-        printf(",\"name\":");
-        json_string(t->gaps[i].name);
-        putchar('}');
-    }
-    printf("]}");
+    json_put("timeline:{run_ms:%.4f first_ms:%.4f kernels_ms:%.4f gaps_ms:%.4f "
+             "rest_ms:%.4f steps:%u gaps:[",
+             t->run_ms, t->first_ms, t->kernels_ms, t->gaps_ms, t->rest_ms,
+             (unsigned)t->steps);
+    for (int i = 0; i < t->count; i++)
+        json_put("{ms:%.4f step:%u op:%s name:%s}", t->gaps[i].ms,
+                 (unsigned)t->gaps[i].step, t->gaps[i].op, t->gaps[i].name);
+    json_put("]}");
 }

@@ -72,57 +72,28 @@ static int index_begin(inspect_files *f)
 {
     char path[INSPECT_PATH];
 
-    if (f->index)
+    if (f->index.f)
         return EXIT_OK;
     if (!join(path, f->root, "inspect.json"))
         return too_long(f->root);
     if (vt_part_open(&f->part, path) != VITCL_OK)
         return failed();
-    f->index = vt_part_stream(f->part);
-    fputs("{\"version\": 1,\n\"pictures\": [", f->index);
+    f->index = (vt_json_writer){.f = vt_part_stream(f->part), .spaced = true};
+    vt_json_put(&f->index, "{version:1\npictures:[");
     return EXIT_OK;
 }
 
-static void member(FILE *out, const char *key, const char *text)
-{
-    fprintf(out, "\"%s\": ", key);
-    json_text(out, text);
-}
-
-static void number(FILE *out, double v)
-{
-    if (isfinite(v))
-        fprintf(out, "%.9g", v);
-    else
-        fputs("null", out);
-}
-
-static void file_member(FILE *out, const inspect_files *f, const char *key,
-                        const char *kind, const char *ending)
-{
-    char path[INSPECT_PATH];
-
-    snprintf(path, sizeof path, "%s/%s.%s", f->folder, kind, ending);
-    fputs(", ", out);
-    member(out, key, path);
-}
-
-static void index_figure(FILE *out, const inspect_files *f,
+static void index_figure(vt_json_writer *w, const inspect_files *f,
                          const inspect_figure *g)
 {
-    fputs("\n  {", out);
-    member(out, "figure", g->kind);
-    fputs(", ", out);
-    member(out, "title", g->title);
-    fputs(",\n   ", out);
-    member(out, "alt", g->alt);
-    fputs(",\n   ", out);
-    member(out, "caption", g->caption);
-    file_member(out, f, "png", g->kind, "png");
-    file_member(out, f, "svg", g->kind, "svg");
-    file_member(out, f, "tensors", g->kind, "safetensors");
-    file_member(out, f, "numbers", g->kind, "json");
-    fputs("}", out);
+    const char *const folder = f->folder, *const kind = g->kind;
+
+    vt_json_put(w,
+                "\n  {figure:%s title:%s\n   alt:%s\n   caption:%s"
+                " png:'%s/%s.png' svg:'%s/%s.svg'"
+                " tensors:'%s/%s.safetensors' numbers:'%s/%s.json'}",
+                kind, g->title, g->alt, g->caption, folder, kind, folder, kind,
+                folder, kind, folder, kind);
 }
 
 /* Adds to a JSON list in memory, which the index has after all pictures. */
@@ -132,20 +103,16 @@ static int append(char **list, const inspect_files *f, const inspect_figure *g,
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
+    vt_json_writer w = {out, true, *list != NULL, 1};
 
     if (!out)
         return fail("out of memory");
     if (*list)
-        fprintf(out, "%s,", *list);
-    if (g) {
-        index_figure(out, f, g);
-    } else {
-        fputs("\n  {", out);
-        member(out, "figure", kind);
-        fputs(", ", out);
-        member(out, "why", why);
-        fputs("}", out);
-    }
+        fputs(*list, out);
+    if (g)
+        index_figure(&w, f, g);
+    else if (kind && why)
+        vt_json_put(&w, "\n  {figure:%s why:%s}", kind, why);
     if (fclose(out) != 0) {
         free(text);
         return fail("out of memory");
@@ -163,8 +130,8 @@ int inspect_left_out(inspect_files *f, const char *kind, const char *why)
 
 static void end_picture(inspect_files *f)
 {
-    if (f->index && f->pictures && !f->in_model)
-        fputs("]}", f->index);
+    if (f->index.f && f->pictures && !f->in_model)
+        vt_json_put(&f->index, "]}");
 }
 
 /* ---- folders ---- */
@@ -223,6 +190,7 @@ int inspect_of_picture(inspect_files *f, const char *path,
                        uint32_t count)
 {
     const char *name = vt_path_name(path);
+    vt_json_writer *w = &f->index;
     int code = index_begin(f);
 
     if (strcmp(name, "-") == 0 || !*name)
@@ -233,25 +201,18 @@ int inspect_of_picture(inspect_files *f, const char *path,
         return code;
     end_picture(f);
     f->in_model = false;
-    f->figures = 0;
-    fputs(f->pictures++ ? ",\n {" : "\n {", f->index);
-    vt_json_print_path(f->index, "picture", "path_bytes", path);
-    fputs(", ", f->index);
-    member(f->index, "folder", f->folder);
-    fputs(", \"classes\": [", f->index);
-    for (uint32_t i = 0; i < count; i++) {
-        fputs(i ? ", {" : "{", f->index);
-        fprintf(f->index, "\"index\": %u, ", top[i].label);
-        member(f->index, "label", vitcl_class_label(model, top[i].label));
-        fputs(", ", f->index);
-        member(f->index, "name", vitcl_class_name(model, top[i].label));
-        fprintf(f->index, ", \"%s\": ",
-                vitcl_model_answer(model) == VITCL_NUMBERS ? "number"
-                                                           : "probability");
-        number(f->index, (double)top[i].probability);
-        fputs("}", f->index);
-    }
-    fputs("],\n  \"figures\": [", f->index);
+    f->pictures++;
+    vt_json_put(w, "\n {");
+    vt_json_put_path(w, "picture", "path_bytes", path);
+    vt_json_put(w, "folder:%s classes:[", f->folder);
+    for (uint32_t i = 0; i < count; i++)
+        vt_json_put(w, "{index:%u label:%s name:%s %s:%.9g}", top[i].label,
+                    vitcl_class_label(model, top[i].label),
+                    vitcl_class_name(model, top[i].label),
+                    vitcl_model_answer(model) == VITCL_NUMBERS ? "number"
+                                                               : "probability",
+                    (double)top[i].probability);
+    vt_json_put(w, "]\n  figures:[");
     return EXIT_OK;
 }
 
@@ -288,34 +249,25 @@ static int write_numbers(const inspect_figure *g, const char *path)
     const size_t n = elements(g->shape);
     double least = INFINITY, most = -INFINITY;
     vt_part *part = NULL;
-    FILE *out;
+    vt_json_writer w = {.spaced = true};
     int code;
 
     if (vt_part_open(&part, path) != VITCL_OK)
         return failed();
-    out = vt_part_stream(part);
+    w.f = vt_part_stream(part);
     for (size_t i = 0; i < n; i++) {
         least = fmin(least, g->value[i]);
         most = fmax(most, g->value[i]);
     }
-    fputs("{", out);
-    member(out, "name", g->shape->name);
-    fputs(", ", out);
-    member(out, "unit", g->unit);
-    fputs(", \"shape\": [", out);
+    vt_json_put(&w, "{name:%s unit:%s shape:[", g->shape->name, g->unit);
     for (uint32_t i = 0; i < g->shape->rank; i++)
-        fprintf(out, i ? ", %llu" : "%llu",
-                (unsigned long long)g->shape->shape[i]);
-    fputs("], \"least\": ", out);
-    number(out, least);
-    fputs(", \"most\": ", out);
-    number(out, most);
-    fputs(",\n \"values\": ", out);
-    for (size_t i = 0; n <= VALUES_MOST && i < n; i++) {
-        fputs(i ? (i % 8 ? ", " : ",\n  ") : "[", out);
-        number(out, g->value[i]);
-    }
-    fputs(n <= VALUES_MOST ? "]}\n" : "null}\n", out);
+        vt_json_put(&w, "%llu", (unsigned long long)g->shape->shape[i]);
+    vt_json_put(&w, "] least:%.9g most:%.9g\n values:", least, most);
+    vt_json_put(&w, n <= VALUES_MOST ? "[" : "null}\n");
+    for (size_t i = 0; n <= VALUES_MOST && i < n; i++)
+        vt_json_put(&w, i && i % 8 == 0 ? "\n  %.9g" : "%.9g", g->value[i]);
+    if (n <= VALUES_MOST)
+        vt_json_put(&w, "]}\n");
     code = vt_part_commit(part) == VITCL_OK ? EXIT_OK : failed();
     vt_part_free(part);
     return code;
@@ -352,11 +304,8 @@ int inspect_write(inspect_files *f, const inspect_figure *g)
         return code;
     if (f->in_model)
         code = append(&f->model, f, g, NULL, NULL);
-    else {
-        if (f->figures++)
-            fputs(",", f->index);
-        index_figure(f->index, f, g);
-    }
+    else
+        index_figure(&f->index, f, g);
     return code == EXIT_OK ? flush_results() : code;
 }
 
@@ -366,26 +315,23 @@ int inspect_finish(inspect_files *f, const vitcl_model_info *m, uint32_t height,
                    uint32_t width, const int grid[3])
 {
     char path[INSPECT_PATH];
+    vt_json_writer *w = &f->index;
     int code = index_begin(f);
 
     if (code != EXIT_OK)
         return code;
     end_picture(f);
-    fputs("],\n\"figures\": [", f->index);
-    fputs(f->model ? f->model : "", f->index);
-    fputs("],\n\"left_out\": [", f->index);
-    fputs(f->left_out ? f->left_out : "", f->index);
-    fputs("],\n\"model\": {", f->index);
-    member(f->index, "name", m->name);
-    fputs(", ", f->index);
-    member(f->index, "family", m->family);
-    fprintf(f->index,
-            ", \"layers\": %u, \"heads\": %u, \"width\": %u, \"patch\": %u,\n "
-            "\"picture_height\": %u, \"picture_width\": %u, \"tokens\": %u, "
-            "\"prefix\": %d, \"rows\": %d, \"columns\": %d}}\n",
-            m->layers, m->heads, m->width, m->patch, height, width, m->tokens,
-            grid[0], grid[1], grid[2]);
-    f->index = NULL;
+    vt_json_put(w, "]\nfigures:[");
+    fputs(f->model ? f->model : "", w->f);
+    vt_json_put(w, "]\nleft_out:[");
+    fputs(f->left_out ? f->left_out : "", w->f);
+    vt_json_put(w,
+                "]\nmodel:{name:%s family:%s layers:%u heads:%u width:%u "
+                "patch:%u\n picture_height:%u picture_width:%u tokens:%u "
+                "prefix:%d rows:%d columns:%d}}\n",
+                m->name, m->family, m->layers, m->heads, m->width, m->patch,
+                height, width, m->tokens, grid[0], grid[1], grid[2]);
+    w->f = NULL;
     if (vt_part_commit(f->part) != VITCL_OK)
         return failed();
     join(path, f->root, "inspect.json");

@@ -23,12 +23,12 @@ enum {
 
 typedef struct inspect_files {
     const char *root;
-    char *folder; /* below root, of the figures that follow */
-    FILE *index;  /* inspect.json, which appears when it is complete: */
+    char *folder;         /* below root, of the figures that follow */
+    vt_json_writer index; /* inspect.json, which appears when it is complete: */
     struct vt_part *part;
-    bool in_model;            /* do the figures belong to the model? */
-    size_t figures, pictures; /* written in this list; in all */
-    char *model, *left_out;   /* JSON for the end; or NULL */
+    bool in_model;          /* do the figures belong to the model? */
+    size_t pictures;        /* written */
+    char *model, *left_out; /* JSON for the end; or NULL */
 } inspect_files;
 
 typedef struct inspect_figure {

@@ -13,12 +13,6 @@
 
 #include <string.h>
 
-static void text_of(FILE *f, const char *key, const char *value)
-{
-    fprintf(f, "\"%s\":", key);
-    json_text(f, value);
-}
-
 /* The first provider in the kernel's description; NULL: no multiplication. */
 static const char *provider_of(const char *kernel)
 {
@@ -34,15 +28,8 @@ static const char *provider_of(const char *kernel)
     return name;
 }
 
-static void named(FILE *f, const char *what, const char *name)
-{
-    fprintf(f, "{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"%s\",\"args\":{",
-            what);
-    text_of(f, "name", name);
-    fprintf(f, "}},\n");
-}
-
-static void event(FILE *f, uint32_t i, const vt_step_info *s, double from_ms)
+static void event(vt_json_writer *w, uint32_t i, const vt_step_info *s,
+                  double from_ms)
 {
     const double rate = s->time_ms > 0 ? s->gflop / s->time_ms * 1e3 : 0;
     const char *provider = provider_of(s->kernel);
@@ -50,37 +37,32 @@ static void event(FILE *f, uint32_t i, const vt_step_info *s, double from_ms)
 
     snprintf(name, sizeof name, "%s%s%s", s->op, s->name[0] ? " " : "",
              s->name);
-    fprintf(f, "%s{\"ph\":\"X\",\"pid\":1,\"tid\":1,", i ? ",\n" : "");
-    text_of(f, "name", name);
-    fputc(',', f);
-    text_of(f, "cat", s->op);
-    fprintf(f, ",\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"step\":%u,",
-            1e3 * from_ms, 1e3 * s->time_ms, (unsigned)i);
-    text_of(f, "output", s->name);
-    fputc(',', f);
-    text_of(f, "shape", s->shape);
-    fputc(',', f);
-    text_of(f, "kernel", s->kernel);
-    fputc(',', f);
-    text_of(f, "provider", provider);
-    fprintf(f, ",\"GFLOP\":%.6f,\"GFLOP/s\":%.3f,\"bytes\":%llu}}", s->gflop,
-            rate, (unsigned long long)s->memory_bytes);
+    vt_json_put(w,
+                "\n{ph:'X' pid:1 tid:1 name:%s cat:%s ts:%.3f dur:%.3f "
+                "args:{step:%u output:%s shape:%s kernel:%s provider:%s "
+                "GFLOP:%.6f GFLOP/s:%.3f bytes:%llu}}",
+                name, s->op, 1e3 * from_ms, 1e3 * s->time_ms, (unsigned)i,
+                s->name, s->shape, s->kernel, provider, s->gflop, rate,
+                (unsigned long long)s->memory_bytes);
 }
 
 static void print(FILE *f, const vitcl_session *session, const char *model,
                   const char *device)
 {
+    vt_json_writer w = {.f = f};
     vt_step_info s;
     double at = 0;
 
-    fprintf(f, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
-    named(f, "process_name", model);
-    named(f, "thread_name", device);
+    vt_json_put(&w,
+                "{displayTimeUnit:'ms' traceEvents:["
+                "\n{ph:'M' pid:1 tid:1 name:'process_name' args:{name:%s}}"
+                "\n{ph:'M' pid:1 tid:1 name:'thread_name' args:{name:%s}}",
+                model, device);
     for (uint32_t i = 0; vt_session_step(&s, session, i); i++) {
-        event(f, i, &s, at);
+        event(&w, i, &s, at);
         at += s.time_ms;
     }
-    fprintf(f, "\n]}\n");
+    vt_json_put(&w, "\n]}\n");
 }
 
 int trace_write(const char *path, const vitcl_session *session,

@@ -416,19 +416,17 @@ void say_failure(const answer *a)
 
 void json_path(const char *path)
 {
-    vt_json_print_path(stdout, "picture", "path_bytes", path);
+    vt_json_put_path(&json_results, "picture", "path_bytes", path);
 }
 
 bool json_picture(const answer *a)
 {
-    putchar('{');
+    json_put("{");
     if (a->sharded)
-        printf("\"position\":%llu,", (unsigned long long)a->position);
+        json_put("position:%llu", (unsigned long long)a->position);
     json_path(a->path);
     if (!a->error)
         return true;
-    printf(",\"error\":");
-    json_string(a->error);
-    printf("}\n");
+    json_put("error:%s}\n", a->error);
     return false;
 }

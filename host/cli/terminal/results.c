@@ -1,12 +1,12 @@
 /*
  * results.c - results as JSON or text on stdout.
  */
-#include "base/json_print.h"
 #include "base/utf8.h"
 #include "terminal.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 static int results_errno;
@@ -31,17 +31,16 @@ int close_results(int code)
                 errno ? strerror(errno) : "");
 }
 
-void json_text(FILE *f, const char *text)
-{
-    if (text)
-        vt_json_print_string(f, text);
-    else
-        fputs("null", f);
-}
+vt_json_writer json_results = {.more = false};
 
-void json_string(const char *text)
+void json_put(const char *format, ...)
 {
-    json_text(stdout, text);
+    va_list args;
+
+    json_results.f = stdout;
+    va_start(args, format);
+    vt_json_vput(&json_results, format, args);
+    va_end(args);
 }
 
 void json_number(double v)

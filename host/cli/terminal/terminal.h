@@ -4,6 +4,8 @@
  */
 #ifndef VT_CLI_TERMINAL_H
 #define VT_CLI_TERMINAL_H
+#include "base/json_print.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,11 +48,12 @@ bool is_quiet(void);
 
 /* ---- results ---- */
 
-void json_string(const char *text);        /* NULL: null; invalid UTF-8 becomes
-                                            * U+FFFD */
-void json_text(FILE *f, const char *text); /* the same elsewhere */
-void json_number(double v);                /* not finite: null */
-void tsv_text(const char *s);              /* tab, newline, backslash and other
+/* vt_json_put() (base/json_print.h) to stdout. */
+void json_put(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* For many numbers, whose signs the caller prints. Not finite: null. */
+void json_number(double v);
+extern vt_json_writer json_results;
+void tsv_text(const char *s); /* tab, newline, backslash and other
                                             * control characters escaped */
 /* Text from a file, at most `most` bytes. Here, in messages and in tsv_text(),
  * control characters are written as \ooo to a terminal. */

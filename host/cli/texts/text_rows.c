@@ -29,20 +29,16 @@ typedef struct work {
 static void print_json(const work *w, const char *text, const char *error,
                        const float *numbers)
 {
-    printf("{\"text\":");
-    json_string(text);
+    json_put("{text:%s", text);
     if (error) {
-        printf(",\"error\":");
-        json_string(error);
+        json_put("error:%s", error);
     } else {
-        printf(",\"features\":[");
-        for (uint32_t i = 0; i < w->e.shape.width; i++) {
-            printf("%s", i ? "," : "");
-            json_number((double)numbers[i]);
-        }
-        printf("]");
+        json_put("features:[");
+        for (uint32_t i = 0; i < w->e.shape.width; i++)
+            json_put("%.9g", (double)numbers[i]);
+        json_put("]");
     }
-    printf("}\n");
+    json_put("}\n");
 }
 
 static const char *wrong(const work *w, const float *numbers)

@@ -329,34 +329,25 @@ void confusion_print(const confusion *c)
 
 static void json_scores(const class_score *s)
 {
-    printf("\"precision\":");
-    json_number(s->precision);
-    printf(",\"recall\":");
-    json_number(s->recall);
-    printf(",\"f1\":");
-    json_number(s->f1);
+    json_put("precision:%.9g recall:%.9g f1:%.9g", s->precision, s->recall,
+             s->f1);
 }
 
 static void json_class(const confusion *c, const vt_tally *t, uint32_t row)
 {
     const class_score *s = &c->score[row];
-    bool first = true;
 
-    printf("{\"class\":");
-    json_string(c->name[row]);
-    printf(",\"pictures\":%llu,\"right\":%llu,",
-           (unsigned long long)s->pictures, (unsigned long long)s->right);
+    json_put("{class:%s pictures:%llu right:%llu", c->name[row],
+             (unsigned long long)s->pictures, (unsigned long long)s->right);
     json_scores(s);
-    printf(",\"answers\":{"); /* by the model's numbers */
+    json_put("answers:{"); /* by the model's numbers */
     for (uint32_t k = 0; k < t->columns; k++) {
         const uint32_t n = t->answers[(size_t)row * t->columns + k];
 
-        if (n == 0)
-            continue;
-        printf("%s\"%u\":%u", first ? "" : ",", k, n);
-        first = false;
+        if (n > 0)
+            json_put("'%u':%u", k, n);
     }
-    printf("}}");
+    json_put("}}");
 }
 
 void confusion_json(const confusion *c, const vt_tally *t)
@@ -364,22 +355,16 @@ void confusion_json(const confusion *c, const vt_tally *t)
     size_t n;
     pair *p = make_pairs(&n, c);
 
-    printf(",\"macro\":{");
+    json_put("macro:{");
     json_scores(&c->macro);
-    printf("},\"per_class\":[");
-    for (uint32_t i = 0; i < c->rows; i++) {
-        printf("%s", i ? "," : "");
+    json_put("} per_class:[");
+    for (uint32_t i = 0; i < c->rows; i++)
         json_class(c, t, i);
-    }
-    printf("],\"confused\":[");
-    for (size_t i = 0; i < n; i++) {
-        printf("%s{\"class\":", i ? "," : "");
-        json_string(c->name[p[i].row]);
-        printf(",\"answer\":");
-        json_string(c->name[p[i].column]);
-        printf(",\"pictures\":%u}", p[i].count);
-    }
-    printf("]");
+    json_put("] confused:[");
+    for (size_t i = 0; i < n; i++)
+        json_put("{class:%s answer:%s pictures:%u}", c->name[p[i].row],
+                 c->name[p[i].column], p[i].count);
+    json_put("]");
     free(p);
 }
 

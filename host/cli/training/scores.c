@@ -12,22 +12,18 @@ static double share(uint64_t part, uint64_t whole)
 
 static void print_json(const vt_tally *t, const confusion *c)
 {
-    printf("{\"pictures\":%llu,\"failed\":%llu,\"classes\":%u,\"top1\":",
-           (unsigned long long)t->pictures, (unsigned long long)t->failed,
-           t->rows);
-    json_number(share(t->right1, t->pictures));
-    if (t->columns > 5) {
-        printf(",\"top5\":");
-        json_number(share(t->right5, t->pictures));
-    }
-    if (t->real) {
-        printf(",\"real_pictures\":%llu,\"real\":",
-               (unsigned long long)t->real_pictures);
-        json_number(share(t->real_right, t->real_pictures));
-    }
+    json_put("{pictures:%llu failed:%llu classes:%u top1:%.9g",
+             (unsigned long long)t->pictures, (unsigned long long)t->failed,
+             t->rows, share(t->right1, t->pictures));
+    if (t->columns > 5)
+        json_put("top5:%.9g", share(t->right5, t->pictures));
+    if (t->real)
+        json_put("real_pictures:%llu real:%.9g",
+                 (unsigned long long)t->real_pictures,
+                 share(t->real_right, t->real_pictures));
     if (c)
         confusion_json(c, t);
-    printf("}\n");
+    json_put("}\n");
 }
 
 static void print_text(const vt_tally *t, const confusion *c)
@@ -77,10 +73,8 @@ void scores_several(const vitcl_scores *s, const char *name, double value,
             printf("failed\t%u\n", s->failed);
         return;
     }
-    printf("{\"pictures\":%u,\"failed\":%u", s->pictures, s->failed);
+    json_put("{pictures:%u failed:%u", s->pictures, s->failed);
     if (s->ranked_classes)
-        printf(",\"classes\":%u", s->ranked_classes);
-    printf(",\"%s\":", name);
-    json_number(value);
-    printf("}\n");
+        json_put("classes:%u", s->ranked_classes);
+    json_put("%s:%.9g}\n", name, value);
 }
