@@ -30,25 +30,26 @@ static const opt options[] = {
     OPT_MODEL(bench),
     OPT_DEVICE(bench),
     OPT_DEVICES(bench),
-    {0, "batch", OPT_TEXT, "N,...",
-     "pictures at a time (default 1); several: a table, one row each",
-     offsetof(bench, batches)},
+    OPT_ROW(bench, 0, "batch", OPT_TEXT, "N,...",
+            "pictures at a time (default 1); several: a table, one row each",
+            batches),
     OPT_SIDES(bench),
     OPT_RUN(bench),
     OPT_ANY_BATCH(bench),
-    {0, "seconds", OPT_REAL, "S",
-     "measure for about this long (default 3), at most 1000 runs",
-     offsetof(bench, seconds)},
-    {0, "plot", OPT_FILE, "FILE.png|FILE.svg",
-     "draw times and pictures a second by batch size", offsetof(bench, plot)},
-    {0, "timeline", OPT_FLAG, NULL,
-     "also time the kernels of a whole run, and the gaps between them",
-     offsetof(bench, timeline)},
-    {0, "no-send", OPT_FLAG, NULL,
-     "send the pixels once: the difference is what sending costs",
-     offsetof(bench, no_send)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object per batch size",
-     offsetof(bench, json)},
+    OPT_ROW(bench, 0, "seconds", OPT_REAL, "S",
+            "measure for about this long (default 3), at most 1000 runs",
+            seconds),
+    OPT_RULED(bench, 0, "plot", OPT_FILE, "FILE.png|FILE.svg",
+              "draw times and pictures a second by batch size", plot,
+              .not_with = "devices"),
+    OPT_RULED(bench, 0, "timeline", OPT_FLAG, NULL,
+              "also time the kernels of a whole run, and the gaps between them",
+              timeline, .not_with = "devices"),
+    OPT_RULED(bench, 0, "no-send", OPT_FLAG, NULL,
+              "send the pixels once: the difference is what sending costs",
+              no_send, .not_with = "devices"),
+    OPT_ROW(bench, 0, "json", OPT_FLAG, NULL, "one JSON object per batch size",
+            json),
     OPT_DONE};
 
 enum { OPS = 64, RUNS = 1000, BATCHES = BENCH_POINTS };
@@ -447,9 +448,8 @@ static int run(void *into, const words *operands)
     code = parse_batches(batch, &n, o->batches);
     if (code != EXIT_OK)
         return code;
-    if (o->common.devices && (n > 1 || o->plot || o->timeline || o->no_send))
-        return usage("--devices measures one batch size, without --plot, "
-                     "--timeline and --no-send");
+    if (o->common.devices && n > 1)
+        return usage("--devices measures one batch size");
     if (o->timeline && n > 1 && !o->json)
         return usage("--timeline of several batches needs --json");
     if (o->plot && bench_figure_ready() != EXIT_OK)

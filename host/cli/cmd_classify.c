@@ -31,14 +31,15 @@ typedef struct classify {
 
 static const opt options[] = {
     OPT_MODEL(classify),
-    {'k', "top", OPT_COUNT, "N", "classes per picture (default 5)",
-     offsetof(classify, k)},
-    {0, "labels", OPT_TEXT, "LIST|FILE|-",
-     "instead of a classifier's: \"cat,dog,a red car\", or a file with one per "
-     "line; for a model of pictures and texts, such as CLIP",
-     offsetof(classify, labels)},
-    OPT_PROMPT(classify),
-    OPT_LOWER(classify),
+    OPT_ROW(classify, 'k', "top", OPT_COUNT, "N",
+            "classes per picture (default 5)", k),
+    OPT_ROW(classify, 0, "labels", OPT_TEXT, "LIST|FILE|-",
+            "instead of a classifier's: \"cat,dog,a red car\", or a file with "
+            "one per "
+            "line; for a model of pictures and texts, such as CLIP",
+            labels),
+    OPT_PROMPT(classify, "labels"),
+    OPT_LOWER(classify, "labels"),
     OPT_DEVICE(classify),
     OPT_DEVICES(classify),
     OPT_BATCH(classify, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
@@ -48,32 +49,38 @@ static const opt options[] = {
     OPT_PIXELS(classify),
     OPT_RUN(classify),
     OPT_ANY_BATCH(classify),
-    {'o', "output", OPT_FILE, "FILE.jsonl",
-     "write JSON lines to a file; with --shard, {shard} in its name is "
-     "00002-of-00007",
-     offsetof(classify, output)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object per line",
-     offsetof(classify, json)},
-    {0, "csv", OPT_FLAG, NULL, "a table for spreadsheets: one row per picture",
-     offsetof(classify, csv)},
-    {0, "threshold", OPT_REAL, "P",
-     "less likely answers are \"not sure\" (default: the model's own, if any)",
-     offsetof(classify, threshold)},
-    {0, "explain", OPT_FLAG, NULL,
-     "show classes as bars, and where the model looks over the picture",
-     offsetof(classify, explain)},
-    {0, "logits", OPT_FILE, "FILE.npy|FILE.safetensors",
-     "also write logits [pictures, classes]; with --shard, {shard} as for -o",
-     offsetof(classify, logits)},
-    {0, "copy-to", OPT_TEXT, "DIR/{label}",
-     "copy each picture to the folder of its class",
-     offsetof(classify, copy_to)},
-    {0, "link-to", OPT_TEXT, "DIR/{label}",
-     "the same with links to the pictures", offsetof(classify, link_to)},
-    {0, "html", OPT_FILE, "FILE.html",
-     "also write a page with thumbnails, answers and errors; with --shard, "
-     "{shard} as for -o",
-     offsetof(classify, html)},
+    OPT_ROW(classify, 'o', "output", OPT_FILE, "FILE.jsonl",
+            "write JSON lines to a file; with --shard, {shard} in its name is "
+            "00002-of-00007",
+            output),
+    OPT_ROW(classify, 0, "json", OPT_FLAG, NULL, "one JSON object per line",
+            json),
+    OPT_RULED(classify, 0, "csv", OPT_FLAG, NULL,
+              "a table for spreadsheets: one row per picture", csv,
+              .not_with = "json|output"),
+    OPT_ROW(classify, 0, "threshold", OPT_REAL, "P",
+            "less likely answers are \"not sure\" (default: the model's own, "
+            "if any)",
+            threshold),
+    OPT_RULED(
+        classify, 0, "explain", OPT_FLAG, NULL,
+        "show classes as bars, and where the model looks over the picture",
+        explain, .not_with = "csv|json|output|devices"),
+    OPT_ROW(classify, 0, "logits", OPT_FILE, "FILE.npy|FILE.safetensors",
+            "also write logits [pictures, classes]; with --shard, {shard} as "
+            "for -o",
+            logits),
+    OPT_RULED(classify, 0, "copy-to", OPT_TEXT, "DIR/{label}",
+              "copy each picture to the folder of its class", copy_to,
+              .not_with = "link-to|tar"),
+    OPT_RULED(classify, 0, "link-to", OPT_TEXT, "DIR/{label}",
+              "the same with links to the pictures", link_to,
+              .not_with = "tar"),
+    OPT_ROW(
+        classify, 0, "html", OPT_FILE, "FILE.html",
+        "also write a page with thumbnails, answers and errors; with --shard, "
+        "{shard} as for -o",
+        html),
     OPT_PICTURES(classify),
     OPT_SHARD(classify),
     OPT_TAR(classify),
@@ -319,34 +326,12 @@ static int check(const classify *o, const words *operands)
     if (!operands->count)
         return usage("no pictures given; name files or folders, or - for a "
                      "list on standard input");
-    if (pictures_check(&o->pictures) != EXIT_OK)
-        return EXIT_USAGE;
-    if (o->csv && o->json)
-        return usage("--csv and --json are two formats; choose one");
-    if (o->csv && o->output)
-        return usage("--csv is a format of standard output, -o has JSON lines");
     if (o->pictures.shard && !o->json && !o->output)
         return usage("--shard needs -o FILE.jsonl or --json, whose rows keep "
                      "the position");
-    if (!o->labels && (o->texts.prompts.count || o->texts.lower))
-        return usage("%s belongs to --labels",
-                     o->texts.lower ? "--lower-case" : "--prompt");
     if (o->labels && lines_piped(o->labels) && piped_among(operands))
         return usage("standard input has the labels, so it cannot be a list of "
                      "pictures, too");
-    if (o->copy_to && o->link_to)
-        return usage("--copy-to and --link-to are two ways; choose one");
-    if (o->pictures.tar && sorted_into(o))
-        return usage("%s needs files; unpack the archives, or leave it out",
-                     o->copy_to ? "--copy-to" : "--link-to");
-    if (o->explain && (o->csv || o->json || o->output))
-        return usage("--explain draws for people; leave %s out",
-                     o->csv    ? "--csv"
-                     : o->json ? "--json"
-                               : "-o");
-    if (o->explain && o->common.devices)
-        return usage("--explain looks at one picture at a time; leave "
-                     "--devices out");
     if (o->explain && o->common.batch > 1)
         return usage("--explain looks at one picture at a time; leave --batch "
                      "out");

@@ -18,12 +18,12 @@ static const opt options[] = {
             "checkpoint: a folder, a file or a name (vitcl models); else "
             "VITCL_MODEL",
             common.model),
-    {'o', "out", OPT_TEXT, "DIR", "the folder to write; created if missing",
-     offsetof(convert, out)},
-    {0, "to", OPT_CHOICE, "timm|hf", "whose names (default timm)",
-     offsetof(convert, to)},
-    {0, "dtype", OPT_CHOICE, "f32|f16|bf16", "default: as stored",
-     offsetof(convert, dtype)},
+    OPT_RULED(convert, 'o', "out", OPT_TEXT, "DIR",
+              "the folder to write; created if missing", out, .unless = ""),
+    OPT_ROW(convert, 0, "to", OPT_CHOICE, "timm|hf",
+            "whose names (default timm)", to),
+    OPT_ROW(convert, 0, "dtype", OPT_CHOICE, "f32|f16|bf16",
+            "default: as stored", dtype),
     OPT_DONE};
 
 /* Has a checkpoint's folder the configs of a text tower? */
@@ -56,8 +56,6 @@ static int run(void *into, const words *operands)
     (void)operands;
     if (!from)
         return usage("no model given; name one with -m DIR");
-    if (!o->out)
-        return usage("no output folder given; name one with -o DIR");
     code = find_model(&from, from);
     if (code != EXIT_OK)
         return code;

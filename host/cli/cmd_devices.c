@@ -14,10 +14,10 @@ typedef struct devices {
 } devices;
 
 static const opt options[] = {
-    {0, "table", OPT_FLAG, NULL, "one line per device, as wide as it needs",
-     offsetof(devices, table)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object per line",
-     offsetof(devices, json)},
+    OPT_ROW(devices, 0, "table", OPT_FLAG, NULL,
+            "one line per device, as wide as it needs", table),
+    OPT_RULED(devices, 0, "json", OPT_FLAG, NULL, "one JSON object per line",
+              json, .not_with = "table"),
     OPT_DONE};
 
 /* The known forms of a CPU's dot-product instructions. */
@@ -312,8 +312,6 @@ static int run(void *into, const words *operands)
     vitcl_status st;
 
     (void)operands;
-    if (o->json && o->table)
-        return usage("--json and --table cannot be used together");
     guard_begin();
     st = find_all(&list, &n);
     if (st != VITCL_ENOMEM)

@@ -24,15 +24,14 @@ typedef struct dupes {
 } dupes;
 
 static const opt options[] = {
-    {0, "threshold", OPT_REAL, "X",
-     "smallest cosine of a pair (default 0.85); 1: the same vectors",
-     offsetof(dupes, least)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object per line for each group",
-     offsetof(dupes, json)},
-    {0, "html", OPT_FILE, "FILE.html", "also write a page of the groups",
-     offsetof(dupes, html)},
-    OPT_DEVICE(dupes),
-    OPT_DONE};
+    OPT_ROW(dupes, 0, "threshold", OPT_REAL, "X",
+            "smallest cosine of a pair (default 0.85); 1: the same vectors",
+            least),
+    OPT_ROW(dupes, 0, "json", OPT_FLAG, NULL,
+            "one JSON object per line for each group", json),
+    OPT_ROW(dupes, 0, "html", OPT_FILE, "FILE.html",
+            "also write a page of the groups", html),
+    OPT_DEVICE(dupes), OPT_DONE};
 
 typedef struct work {
     const vt_index *index;

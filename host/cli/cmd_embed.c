@@ -25,34 +25,40 @@ typedef struct embed {
 
 static const opt options[] = {
     OPT_MODEL(embed),
-    {'o', "output", OPT_FILE, "FILE.safetensors|FILE.npy|FILE.jsonl|FILE.csv",
-     "write a file, with the paths; without it, JSON lines on stdout",
-     offsetof(embed, output)},
-    {0, "text", OPT_TEXT, "FILE|-",
-     "instead of pictures: texts, one per line, for a model such as CLIP",
-     offsetof(embed, text)},
-    OPT_LOWER(embed),
-    {0, "tokens", OPT_FLAG, NULL,
-     "the grid of patch tokens: rows x columns x width per picture",
-     offsetof(embed, tokens)},
-    {0, "features", OPT_CHOICE, VT_FEATURES,
-     "which features (default pooled: what the classifier reads; patches is "
-     "--tokens)",
-     offsetof(embed, what)},
-    {0, "normalize", OPT_FLAG, NULL, "divide each vector by its length",
-     offsetof(embed, normalize)},
-    {0, "store", OPT_CHOICE, "f32|f16",
-     "numbers in .safetensors and .npy (default f32)", offsetof(embed, store)},
-    {'u', "update", OPT_FLAG, NULL,
-     "embed what is new or has changed since -o FILE.safetensors was written; "
-     "other rows stay while their file exists",
-     offsetof(embed, update)},
-    {0, "prune", OPT_FLAG, NULL,
-     "with --update: drop the rows of pictures that are not named",
-     offsetof(embed, prune)},
-    {0, "replace", OPT_FLAG, NULL,
-     "write -o FILE.safetensors anew if it is there already",
-     offsetof(embed, replace)},
+    OPT_ROW(embed, 'o', "output", OPT_FILE,
+            "FILE.safetensors|FILE.npy|FILE.jsonl|FILE.csv",
+            "write a file, with the paths; without it, JSON lines on stdout",
+            output),
+    OPT_RULED(
+        embed, 0, "text", OPT_TEXT, "FILE|-",
+        "instead of pictures: texts, one per line, for a model such as CLIP",
+        text,
+        .not_with = "tokens|features|update|devices|size|max-num-patches|"
+                    "pixels|shard|tar|recursive|no-recursive|follow|null"),
+    OPT_LOWER(embed, "text"),
+    OPT_ROW(embed, 0, "tokens", OPT_FLAG, NULL,
+            "the grid of patch tokens: rows x columns x width per picture",
+            tokens),
+    OPT_ROW(
+        embed, 0, "features", OPT_CHOICE, VT_FEATURES,
+        "which features (default pooled: what the classifier reads; patches is "
+        "--tokens)",
+        what),
+    OPT_ROW(embed, 0, "normalize", OPT_FLAG, NULL,
+            "divide each vector by its length", normalize),
+    OPT_ROW(embed, 0, "store", OPT_CHOICE, "f32|f16",
+            "numbers in .safetensors and .npy (default f32)", store),
+    OPT_RULED(embed, 'u', "update", OPT_FLAG, NULL,
+              "embed what is new or has changed since -o FILE.safetensors was "
+              "written; "
+              "other rows stay while their file exists",
+              update, .not_with = "shard|tar"),
+    OPT_RULED(embed, 0, "prune", OPT_FLAG, NULL,
+              "with --update: drop the rows of pictures that are not named",
+              prune, .needs = "update"),
+    OPT_RULED(embed, 0, "replace", OPT_FLAG, NULL,
+              "write -o FILE.safetensors anew if it is there already", replace,
+              .not_with = "update"),
     OPT_DEVICE(embed),
     OPT_DEVICES(embed),
     OPT_BATCH(embed, "pictures at a time (default: 8 on a CPU, 32 on a GPU, "
@@ -327,26 +333,6 @@ static int read_earlier(embed *o, work *w)
     return embedding_of_index(&o->common, a, o->output);
 }
 
-/* Of --text: what only pictures have. */
-static int check_text(const embed *o, const words *operands)
-{
-    const char *other = operands->count         ? operands->item[0]
-                        : o->tokens             ? "--tokens"
-                        : o->what               ? "--features"
-                        : o->update             ? "--update"
-                        : o->common.devices     ? "--devices"
-                        : o->common.size.height ? "--size"
-                        : o->common.patches     ? "--max-num-patches"
-                        : o->common.pixels      ? "--pixels"
-                        : o->pictures.shard     ? "--shard"
-                        : o->pictures.tar       ? "--tar"
-                                                : paths_option(&o->pictures);
-
-    return other
-               ? usage("--text embeds texts, not pictures; leave %s out", other)
-               : EXIT_OK;
-}
-
 /* Rows that took hours are not replaced by a slip. */
 static int check_replaced(const embed *o)
 {
@@ -355,8 +341,6 @@ static int check_replaced(const embed *o)
 
     if (o->replace && !index)
         return usage("--replace needs -o FILE.safetensors");
-    if (o->replace && o->update)
-        return usage("--replace and --update are two ways; choose one");
     if (!index || o->replace || o->update || o->pictures.shard ||
         access(o->output, F_OK) != 0)
         return EXIT_OK;
@@ -375,28 +359,20 @@ static int check(const embed *o, const words *operands)
 {
     const bool grid = o->tokens || (o->what && strcmp(o->what, PATCHES) == 0);
 
-    if (o->text && check_text(o, operands) != EXIT_OK)
-        return EXIT_USAGE;
-    if (pictures_check(&o->pictures) != EXIT_OK)
-        return EXIT_USAGE;
+    if (o->text && operands->count)
+        return usage("--text embeds texts, not pictures; leave %s out",
+                     operands->item[0]);
     if (o->tokens && o->what && strcmp(o->what, PATCHES) != 0)
         return usage("--tokens is --features patches, not %s; leave one out",
                      o->what);
     if (grid && o->output && vt_path_ends(o->output, ".csv"))
         return usage("a table has no grids of tokens; name a .safetensors, "
                      ".npy or .jsonl file");
-    if (!o->text && o->texts.lower)
-        return usage("--lower-case belongs to --text");
     if (!o->text && !operands->count)
         return usage("no pictures given; name files or folders, or - for a "
                      "list on standard input");
     if (o->update && (!o->output || !vt_path_ends(o->output, ".safetensors")))
         return usage("--update needs -o FILE.safetensors");
-    if (o->prune && !o->update)
-        return usage("--prune drops rows of an index; it needs --update");
-    if (o->update && (o->pictures.shard || o->pictures.tar))
-        return usage("--update is for one run over files, not for --shard or "
-                     "--tar");
     if (o->pictures.shard && o->output && vt_path_ends(o->output, ".csv"))
         return usage("--shard writes .jsonl, .npy or .safetensors, not .csv");
     if (o->store && (!o->output || (!vt_path_ends(o->output, ".safetensors") &&

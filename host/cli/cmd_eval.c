@@ -24,28 +24,31 @@ typedef struct eval {
 
 static const opt options[] = {
     OPT_MODEL(eval),
-    {0, "data", OPT_TEXT, "PATH",
-     "class folders, also in test/ or val/, a table FILE.csv, or CIFAR's or "
-     "MNIST's files",
-     offsetof(eval, data)},
-    {0, "split", OPT_TEXT, "NAME",
-     "part of the data (default: test or val, where there is one)",
-     offsetof(eval, split)},
+    OPT_RULED(
+        eval, 0, "data", OPT_TEXT, "PATH",
+        "class folders, also in test/ or val/, a table FILE.csv, or CIFAR's or "
+        "MNIST's files",
+        data, .unless = ""),
+    OPT_ROW(eval, 0, "split", OPT_TEXT, "NAME",
+            "part of the data (default: test or val, where there is one)",
+            split),
     OPT_FOLLOW(eval, follow),
     OPT_TABLE(eval),
-    {0, "labels", OPT_TEXT, "FILE",
-     "JSON: several right classes per picture, such as ImageNet's real.json",
-     offsetof(eval, labels)},
+    OPT_ROW(
+        eval, 0, "labels", OPT_TEXT, "FILE",
+        "JSON: several right classes per picture, such as ImageNet's real.json",
+        labels),
     OPT_CLASSES_BY(eval),
-    OPT_PROMPT(eval),
-    OPT_LOWER(eval),
+    OPT_PROMPT(eval, NULL),
+    OPT_LOWER(eval, NULL),
     OPT_SCORES(eval, how),
     OPT_STRICT(eval),
     OPT_SHARD(eval),
-    {'o', "output", OPT_FILE, "FILE.json",
-     "with --shard: the counts, which merge adds up; {shard} in the name is "
-     "00002-of-00007",
-     offsetof(eval, output)},
+    OPT_ROW(
+        eval, 'o', "output", OPT_FILE, "FILE.json",
+        "with --shard: the counts, which merge adds up; {shard} in the name is "
+        "00002-of-00007",
+        output),
     OPT_DEVICE(eval),
     OPT_DEVICES(eval),
     OPT_BATCH(eval, "pictures at a time (default 8)"),
@@ -227,8 +230,6 @@ static int write_part(work *w)
 
 static int check(const eval *o)
 {
-    if (!o->data)
-        return usage("--data PATH is required");
     if (!o->pictures.shard != !o->output)
         return usage("--shard and -o FILE.json belong together: a worker "
                      "writes counts, which vitcl merge adds up");

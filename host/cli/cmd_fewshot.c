@@ -21,23 +21,24 @@ typedef struct fewshot {
 
 static const opt options[] = {
     OPT_MODEL(fewshot),
-    {0, "data", OPT_TEXT, "PATH",
-     "class folders in train/ and in test/ or val/, a table FILE.csv with "
-     "both, or CIFAR's or MNIST's own files",
-     offsetof(fewshot, data)},
+    OPT_RULED(
+        fewshot, 0, "data", OPT_TEXT, "PATH",
+        "class folders in train/ and in test/ or val/, a table FILE.csv with "
+        "both, or CIFAR's or MNIST's own files",
+        data, .unless = ""),
     OPT_FOLLOW(fewshot, follow),
     OPT_TABLE(fewshot),
-    {0, "shots", OPT_LIST, "N",
-     "training pictures per class; may be given again (default 10)",
-     offsetof(fewshot, shots)},
-    {0, "tries", OPT_COUNT, "N", "choices of them to average (default 3)",
-     offsetof(fewshot, tries)},
-    {0, "random-state", OPT_NATURAL, "N", "seed of the choices (default 0)",
-     offsetof(fewshot, random_state)},
+    OPT_ROW(fewshot, 0, "shots", OPT_LIST, "N",
+            "training pictures per class; may be given again (default 10)",
+            shots),
+    OPT_ROW(fewshot, 0, "tries", OPT_COUNT, "N",
+            "choices of them to average (default 3)", tries),
+    OPT_ROW(fewshot, 0, "random-state", OPT_NATURAL, "N",
+            "seed of the choices (default 0)", random_state),
     OPT_CLASSES_BY(fewshot),
     OPT_STRICT(fewshot),
-    {0, "json", OPT_FLAG, NULL,
-     "one JSON object per line, one for each --shots", offsetof(fewshot, json)},
+    OPT_ROW(fewshot, 0, "json", OPT_FLAG, NULL,
+            "one JSON object per line, one for each --shots", json),
     OPT_DEVICE(fewshot),
     OPT_BATCH(fewshot, "pictures at a time (default 8)"),
     OPT_SIDES(fewshot),
@@ -138,8 +139,6 @@ static int run(void *into, const words *operands)
     if (o->tries > 1000)
         return usage("--tries must be a whole number from 1 to 1000, not '%u'",
                      o->tries);
-    if (!o->data)
-        return usage("--data PATH is required");
     by_number = classes_by_number(o->by);
     code = scoring_data(&w.train, o->data, "train", o->follow, columns);
     if (code == EXIT_OK)

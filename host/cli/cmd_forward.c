@@ -17,13 +17,13 @@ typedef struct forward {
 
 static const opt options[] = {
     OPT_MODEL(forward),
-    {'i', "input", OPT_TEXT, "FILE",
-     "safetensors file with pixel_values [B,3,H,W]", offsetof(forward, input)},
-    {'o', "output", OPT_FILE, "FILE.safetensors", "file to write",
-     offsetof(forward, output)},
-    {0, "keep", OPT_LIST, "PATTERN",
-     "also write tensors whose names match, such as 'block.*'",
-     offsetof(forward, keep)},
+    OPT_RULED(forward, 'i', "input", OPT_TEXT, "FILE",
+              "safetensors file with pixel_values [B,3,H,W]", input,
+              .unless = ""),
+    OPT_RULED(forward, 'o', "output", OPT_FILE, "FILE.safetensors",
+              "file to write", output, .unless = ""),
+    OPT_ROW(forward, 0, "keep", OPT_LIST, "PATTERN",
+            "also write tensors whose names match, such as 'block.*'", keep),
     OPT_DEVICE(forward),
     OPT_BATCH(forward, "pictures at a time (default: all, at most 32)"),
     OPT_SIDES(forward),
@@ -164,8 +164,6 @@ static int run(void *into, const words *operands)
     int code;
 
     (void)operands;
-    if (!o->input || !o->output)
-        return usage("--input FILE and --output FILE are required");
     code = open_input(&w, o, &common);
     if (code == EXIT_OK) {
         frame_size size = common.size;

@@ -18,7 +18,7 @@ static const opt options[] = {
     OPT_SIDES(info),
     OPT_PATCHES(info),
     OPT_BATCH(info, "pictures at a time, for the memory (default 1)"),
-    {0, "json", OPT_FLAG, NULL, "one JSON object", offsetof(info, json)},
+    OPT_ROW(info, 0, "json", OPT_FLAG, NULL, "one JSON object", json),
     OPT_DONE};
 
 typedef struct about {

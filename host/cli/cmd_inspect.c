@@ -24,43 +24,43 @@ typedef struct inspect {
 
 static const opt options[] = {
     OPT_MODEL(inspect),
-    {'o', "output", OPT_TEXT, "DIR", "folder to write to; it must be new",
-     offsetof(inspect, output)},
-    {0, "layer", OPT_TEXT, "N",
-     "layer whose attention is drawn, from 0 (default: the last)",
-     offsetof(inspect, show.layer)},
-    {0, "head", OPT_TEXT, "N",
-     "draw only this head's attention, from 0 (default: all)",
-     offsetof(inspect, show.head)},
-    {0, "query", OPT_TEXT, "X,Y",
-     "draw the attention of the patch at these pixels of the picture as the "
-     "model sees it (default: of the tokens that the head reads)",
-     offsetof(inspect, show.query)},
-    {0, "class", OPT_TEXT, "N|top",
-     "draw the relevance for this class, by index, or for the best",
-     offsetof(inspect, show.class)},
-    {0, "together", OPT_FLAG, NULL,
-     "colour the patch tokens of all pictures by the same components",
-     offsetof(inspect, together)},
-    {0, "heads", OPT_CHOICE, "mean|max|min",
-     "how a layer's heads become one in the rollout (default mean)",
-     offsetof(inspect, show.heads)},
-    {0, "residual", OPT_REAL, "R",
-     "weight of the residual connection in the rollout (default 0.5)",
-     offsetof(inspect, show.residual)},
-    {0, "discard", OPT_REAL, "R",
-     "share of a layer's smallest attention that the rollout leaves out",
-     offsetof(inspect, show.discard)},
+    OPT_RULED(inspect, 'o', "output", OPT_TEXT, "DIR",
+              "folder to write to; it must be new", output, .unless = ""),
+    OPT_ROW(inspect, 0, "layer", OPT_TEXT, "N",
+            "layer whose attention is drawn, from 0 (default: the last)",
+            show.layer),
+    OPT_ROW(inspect, 0, "head", OPT_TEXT, "N",
+            "draw only this head's attention, from 0 (default: all)",
+            show.head),
+    OPT_ROW(
+        inspect, 0, "query", OPT_TEXT, "X,Y",
+        "draw the attention of the patch at these pixels of the picture as the "
+        "model sees it (default: of the tokens that the head reads)",
+        show.query),
+    OPT_ROW(inspect, 0, "class", OPT_TEXT, "N|top",
+            "draw the relevance for this class, by index, or for the best",
+            show.class),
+    OPT_ROW(inspect, 0, "together", OPT_FLAG, NULL,
+            "colour the patch tokens of all pictures by the same components",
+            together),
+    OPT_ROW(inspect, 0, "heads", OPT_CHOICE, "mean|max|min",
+            "how a layer's heads become one in the rollout (default mean)",
+            show.heads),
+    OPT_ROW(inspect, 0, "residual", OPT_REAL, "R",
+            "weight of the residual connection in the rollout (default 0.5)",
+            show.residual),
+    OPT_ROW(inspect, 0, "discard", OPT_REAL, "R",
+            "share of a layer's smallest attention that the rollout leaves out",
+            show.discard),
     OPT_DEVICE(inspect),
     OPT_SIDES(inspect),
     OPT_PIXELS(inspect),
     OPT_RUN(inspect),
-    {0, "no-recursive", OPT_FLAG, NULL,
-     "read only the named folders, not those in them",
-     offsetof(inspect, pictures.flat)},
+    OPT_ROW(inspect, 0, "no-recursive", OPT_FLAG, NULL,
+            "read only the named folders, not those in them", pictures.flat),
     OPT_FOLLOW(inspect, pictures.follow),
-    {'0', "null", OPT_FLAG, NULL, "paths on stdin end with NUL, not newline",
-     offsetof(inspect, pictures.nul)},
+    OPT_ROW(inspect, '0', "null", OPT_FLAG, NULL,
+            "paths on stdin end with NUL, not newline", pictures.nul),
     OPT_DONE};
 
 typedef struct work {
@@ -457,8 +457,6 @@ static int run(void *into, const words *operands)
 
     if (code != EXIT_OK)
         return code;
-    if (!o->output)
-        return usage("--output DIR is required");
     if (o->together && !inspect_together_can(operands))
         return EXIT_USAGE;
     TRY(inspect_open(&w.files, o->output));

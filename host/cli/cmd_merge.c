@@ -13,11 +13,10 @@ typedef struct merge {
 } merge;
 
 static const opt options[] = {
-    {'o', "output", OPT_FILE, "FILE.jsonl|FILE.npy|FILE.safetensors",
-     "the joined file (default: all.jsonl and so on, in DIR)",
-     offsetof(merge, output)},
-    OPT_SCORES(merge, how),
-    OPT_DONE};
+    OPT_ROW(merge, 'o', "output", OPT_FILE,
+            "FILE.jsonl|FILE.npy|FILE.safetensors",
+            "the joined file (default: all.jsonl and so on, in DIR)", output),
+    OPT_SCORES(merge, how), OPT_DONE};
 
 static void say_differences(const vt_parts *p)
 {

@@ -14,9 +14,8 @@ typedef struct models {
     bool json;
 } models;
 
-static const opt options[] = {{0, "json", OPT_FLAG, NULL,
-                               "one JSON object per line",
-                               offsetof(models, json)},
+static const opt options[] = {OPT_ROW(models, 0, "json", OPT_FLAG, NULL,
+                                      "one JSON object per line", json),
                               OPT_DONE};
 
 enum { REPOSITORIES_MAX = 10000, FAMILY = 32, SHORT = 7 };

@@ -24,21 +24,21 @@ static const opt options[] = {
     OPT_SIDES(plan),
     OPT_RUN(plan),
     OPT_ANY_BATCH(plan),
-    {0, "keep", OPT_LIST, "PATTERN",
-     "keep tensors whose names match, such as 'attention.*'",
-     offsetof(plan, keep)},
-    {0, "time", OPT_FLAG, NULL, "run it, and show each step's milliseconds",
-     offsetof(plan, time)},
-    {0, "trace", OPT_FILE, "FILE.json",
-     "with --time: also write the steps for chrome://tracing and Perfetto",
-     offsetof(plan, trace)},
-    {0, "dump-kernels", OPT_TEXT, "DIR",
-     "also write each kernel's source and options", offsetof(plan, kernels)},
-    {0, "table", OPT_FLAG, NULL,
-     "one line per step, as wide as in a pipe, even on a terminal",
-     offsetof(plan, table)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object per line",
-     offsetof(plan, json)},
+    OPT_ROW(plan, 0, "keep", OPT_LIST, "PATTERN",
+            "keep tensors whose names match, such as 'attention.*'", keep),
+    OPT_ROW(plan, 0, "time", OPT_FLAG, NULL,
+            "run it, and show each step's milliseconds", time),
+    OPT_RULED(
+        plan, 0, "trace", OPT_FILE, "FILE.json",
+        "with --time: also write the steps for chrome://tracing and Perfetto",
+        trace, .needs = "time"),
+    OPT_ROW(plan, 0, "dump-kernels", OPT_TEXT, "DIR",
+            "also write each kernel's source and options", kernels),
+    OPT_ROW(plan, 0, "table", OPT_FLAG, NULL,
+            "one line per step, as wide as in a pipe, even on a terminal",
+            table),
+    OPT_RULED(plan, 0, "json", OPT_FLAG, NULL, "one JSON object per line", json,
+              .not_with = "table"),
     OPT_DONE};
 
 static void print_json(uint32_t i, const vt_step_info *s, bool time)
@@ -230,10 +230,6 @@ static int run(void *into, const words *operands)
     (void)operands;
     if (o->kernels && place_folder(o->kernels) != EXIT_OK)
         return EXIT_FAILED;
-    if (o->json && o->table)
-        return usage("--json and --table cannot be used together");
-    if (o->trace && !o->time)
-        return usage("--trace needs --time");
     TRY(open_model(&device, &model, &o->common));
     TRY(keep_open(&keep, &o->keep));
     TRY(open_session(&session, device, model, &o->common, keep.item, o->time));

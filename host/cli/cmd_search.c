@@ -25,19 +25,18 @@ typedef struct find {
 } find;
 
 static const opt options[] = {
-    {0, "text", OPT_LIST, "TEXT",
-     "look for what this says, such as \"a dog on a beach\"; may be repeated",
-     offsetof(find, text)},
-    OPT_LOWER(find),
-    {'k', "top", OPT_COUNT, "N", "pictures to find for each (default 10)",
-     offsetof(find, k)},
-    {0, "threshold", OPT_COSINE, "COSINE",
-     "only pictures with at least this cosine, from -1 to 1",
-     offsetof(find, least)},
-    {0, "json", OPT_FLAG, NULL, "one JSON object per line",
-     offsetof(find, json)},
-    {0, "html", OPT_FILE, "FILE.html", "also write a page of the pictures",
-     offsetof(find, html)},
+    OPT_ROW(find, 0, "text", OPT_LIST, "TEXT",
+            "look for what this says, such as \"a dog on a beach\"; may be "
+            "repeated",
+            text),
+    OPT_LOWER(find, NULL),
+    OPT_ROW(find, 'k', "top", OPT_COUNT, "N",
+            "pictures to find for each (default 10)", k),
+    OPT_ROW(find, 0, "threshold", OPT_COSINE, "COSINE",
+            "only pictures with at least this cosine, from -1 to 1", least),
+    OPT_ROW(find, 0, "json", OPT_FLAG, NULL, "one JSON object per line", json),
+    OPT_ROW(find, 0, "html", OPT_FILE, "FILE.html",
+            "also write a page of the pictures", html),
     OPT_ROW(find, 'm', "model", OPT_TEXT, "DIR",
             "the index's model, if it is no longer where it was", common.model),
     OPT_DEVICE(find),
@@ -401,8 +400,6 @@ static int check(const find *o, const text_list *texts)
 
     if (!other && p->summary)
         other = "--summary";
-    if (pictures_check(p) != EXIT_OK)
-        return EXIT_USAGE;
     if (!texts->count && o->texts.lower)
         return usage("--lower-case belongs to texts, not to pictures");
     if (texts->count && other)

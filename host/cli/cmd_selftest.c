@@ -33,11 +33,11 @@ typedef struct selftest {
 
 static const opt options[] = {
     OPT_DEVICE(selftest),
-    {0, "report", OPT_FILE, "FILE.md",
-     "write all of it, and the speed of ViT-B/16", offsetof(selftest, report)},
-    {0, "seconds", OPT_COUNT, "N",
-     "for the report, run ViT-B/16 for about this long (default 180)",
-     offsetof(selftest, seconds)},
+    OPT_ROW(selftest, 0, "report", OPT_FILE, "FILE.md",
+            "write all of it, and the speed of ViT-B/16", report),
+    OPT_RULED(selftest, 0, "seconds", OPT_COUNT, "N",
+              "for the report, run ViT-B/16 for about this long (default 180)",
+              seconds, .needs = "report"),
     OPT_DONE};
 
 /* 17 tokens: not a multiple of any kernel's block. */
@@ -422,8 +422,6 @@ static int run(void *into, const words *operands)
     int code;
 
     (void)operands;
-    if (o->seconds && !o->report)
-        return usage("--seconds is for --report");
     o->common.preset = "vit-ti/16";
     code = open_device(&device, o->common.device);
     if (code != EXIT_OK)

@@ -16,18 +16,19 @@ static const opt options[] = {
             "checkpoint: a folder, a file or a name (vitcl models); else "
             "VITCL_MODEL",
             common.model),
-    {'i', "input", OPT_TEXT, "FILE",
-     "safetensors file with pixel_values [B,3,H,W] and labels [B]",
-     offsetof(step, input)},
-    {0, "settings", OPT_TEXT, "FILE",
-     "JSON: optimizer, lr, betas, momentum, weight_decay, clip_grad_norm ..",
-     offsetof(step, settings)},
-    {'o', "output", OPT_FILE, "FILE.safetensors", "file to write",
-     offsetof(step, output)},
-    {0, "steps", OPT_COUNT, "N", "steps on this batch (default 1)",
-     offsetof(step, steps)},
-    {0, "dump-kernels", OPT_TEXT, "DIR",
-     "also write each kernel's source and options", offsetof(step, kernels)},
+    OPT_RULED(step, 'i', "input", OPT_TEXT, "FILE",
+              "safetensors file with pixel_values [B,3,H,W] and labels [B]",
+              input, .unless = ""),
+    OPT_RULED(
+        step, 0, "settings", OPT_TEXT, "FILE",
+        "JSON: optimizer, lr, betas, momentum, weight_decay, clip_grad_norm ..",
+        settings, .unless = ""),
+    OPT_RULED(step, 'o', "output", OPT_FILE, "FILE.safetensors",
+              "file to write", output, .unless = ""),
+    OPT_ROW(step, 0, "steps", OPT_COUNT, "N", "steps on this batch (default 1)",
+            steps),
+    OPT_ROW(step, 0, "dump-kernels", OPT_TEXT, "DIR",
+            "also write each kernel's source and options", kernels),
     OPT_DEVICE(step),
     OPT_RUN(step),
     OPT_DONE};
@@ -43,9 +44,6 @@ static int run(void *into, const words *operands)
     (void)operands;
     if (o->kernels && place_folder(o->kernels) != EXIT_OK)
         return EXIT_FAILED;
-    if (!o->input || !o->settings || !o->output)
-        return usage("--input FILE, --settings FILE and --output FILE are "
-                     "required");
     if (o->steps > VT_STEPS_MOST)
         return usage("--steps must be at most %d, not %u", (int)VT_STEPS_MOST,
                      o->steps);

@@ -4,8 +4,9 @@
 #include "cli/training/training.h"
 
 static const opt options[] = {
-    OPT_ROW(training, 0, "preset", OPT_TEXT, "NAME",
-            "an architecture, such as vit-ti/16", o.preset),
+    OPT_RULED(training, 0, "preset", OPT_TEXT, "NAME",
+              "an architecture, such as vit-ti/16", o.preset,
+              .not_with = "config"),
     OPT_ROW(training, 0, "config", OPT_TEXT, "FILE",
             "a config.json in timm's format, instead of a preset", o.config),
     OPT_ROW(training, 0, "objective", OPT_CHOICE, "classes|masked-patch",
@@ -25,8 +26,6 @@ static int run(void *into, const words *operands)
     const training *t = into;
 
     (void)operands;
-    if (t->o.preset && t->o.config)
-        return usage("--preset and --config cannot be used together");
     if (!t->resume && !t->o.preset && !t->o.config)
         return usage("--preset NAME or --config FILE is required");
     return train(t, "train");

@@ -28,14 +28,15 @@ static const opt options[] = {
     OPT_BATCH(tune, "pictures at a time (default 1)"),
     OPT_SIDES(tune),
     OPT_GEMM(tune, "clblast|native"), /* plain has no parameters */
-    {0, "seconds", OPT_COUNT, "N", "search for at most this long (default 60)",
-     offsetof(tune, seconds)},
-    {0, "export", OPT_CHOICE, "clblast",
-     "search nothing: write what was found for "
-     "CLBlast, for its database",
-     offsetof(tune, export)},
-    {'o', "output", OPT_FILE, "FILE.json", "of --export (default " EXPORTED ")",
-     offsetof(tune, output)},
+    OPT_ROW(tune, 0, "seconds", OPT_COUNT, "N",
+            "search for at most this long (default 60)", seconds),
+    OPT_RULED(tune, 0, "export", OPT_CHOICE, "clblast",
+              "search nothing: write what was found for "
+              "CLBlast, for its database",
+              export,
+              .not_with = "model|preset|batch|size|gemm|precision|seconds"),
+    OPT_RULED(tune, 'o', "output", OPT_FILE, "FILE.json",
+              "of --export (default " EXPORTED ")", output, .needs = "export"),
     OPT_DONE};
 
 /* Seconds that a candidate may take to compile and run. On a slow device it may
@@ -133,11 +134,6 @@ static int export_tuned(const tune *o)
     double tuned = 0, built_in = 0;
     int code;
 
-    if (o->common.model || o->common.preset || o->common.batch ||
-        o->common.size.width || o->common.gemm || o->common.precision ||
-        o->seconds)
-        return usage(
-            "--export searches nothing; only -d, -o and -v go with it");
     code = open_device(&device, o->common.device);
     if (code != EXIT_OK)
         return code;
@@ -174,8 +170,6 @@ static int run(void *into, const words *operands)
     (void)operands;
     if (o->export)
         return export_tuned(o);
-    if (o->output)
-        return usage("-o is for --export");
     code = open_model(&device, &model, &o->common);
     if (code != EXIT_OK)
         return code;

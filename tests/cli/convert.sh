@@ -1,9 +1,9 @@
 # convert.sh - names of both libraries, number formats, and refusals.
 
-run 2 convert
+run 2 convert -o x
 says '^vitcl convert: no model'
 run 2 convert -m x
-says 'no output folder given'
+says '[-]-out DIR is required$'
 run 2 convert -m x -o y --to onnx
 says "must be timm or hf, not 'onnx'"
 run 2 convert -m x -o y --dtype f8

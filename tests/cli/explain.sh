@@ -61,9 +61,9 @@ run 0 classify -m "$VT_DATA/models/timm_vit_gap_rect" --explain a.jpg
 out_has 'of the attention'
 
 run 2 classify --explain --json a.jpg
-says 'leave --json out'
+says '[-]-explain and --json cannot be used together$'
 run 2 classify --explain --csv a.jpg
-says 'leave --csv out'
+says 'csv'
 run 2 classify --explain --batch 2 a.jpg
 says 'leave --batch out'
 

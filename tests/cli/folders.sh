@@ -83,7 +83,7 @@ cp "$picture" outer/inner/
 run 1 classify $small --no-recursive outer
 err_has 'outer: no pictures in this folder'
 run 2 classify $small --recursive --no-recursive tree
-says 'contradict'
+says '[-]-recursive and --no-recursive cannot be used together$'
 
 terminal() {
     python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' \

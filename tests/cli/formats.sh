@@ -44,7 +44,7 @@ run 0 classify $small --csv -k 1 "$picture"
 out_has '^path,class,probability,sure,error.$'
 out_has ',class [0-9]+,0\.[0-9]+,,.$' # no threshold: neither yes nor no
 run 2 classify --csv --json "$picture"
-says 'two formats'
+says '[-]-csv and --json cannot be used together$'
 
 # The built-in model knows when it is not sure, others if they are told.
 run 0 classify --json -k 1 "$little"

@@ -12,7 +12,7 @@ done
 run 2 selftest extra
 says "unexpected argument 'extra'"
 run 2 selftest --seconds 5
-says 'seconds is for --report'
+says '[-]-seconds needs --report '
 run 1 selftest --report no/such/folder.md
 [ ! -e no ] || fail "a folder was made"
 run 0 selftest --report report.md --seconds 1

@@ -96,6 +96,6 @@ says 'no OpenCL device matches "9:9"'
 run 2 classify "${c[@]}" pics -d 0:0 --devices all
 says '-d and --devices cannot be used together'
 run 2 classify "${c[@]}" pics --explain --devices all
-says 'leave --devices out'
+says '[-]-explain and --devices cannot be used together$'
 run 2 bench --batch 1,2 --devices all
 says '--devices measures one batch size'

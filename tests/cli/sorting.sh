@@ -13,7 +13,7 @@ echo text >in/bad.jpg
 names() { (cd "$1" && find . ! -type d -print0 | sort -z | tr '\0' '|'); }
 
 run 2 classify --tar --copy-to made/sorted in.tar
-says 'copy-to needs files; unpack the archives, or leave it out$'
+says '[-]-copy-to and --tar cannot be used together$'
 run 1 classify -k 1 --copy-to made/sorted in
 err_has 'in/bad.jpg: '
 want=$'./ship/-new\nline "q" \xff <script>.jpg|./ship/a (2).jpg|./ship/a.jpg|'
@@ -126,7 +126,7 @@ run 1 classify -k 1 --copy-to blocked in/a.jpg
 err_has 'in/a.jpg: cannot be copied to blocked/ship: Not a directory'
 out_lines 1
 run 2 classify --copy-to a --link-to b in/a.jpg
-says 'two ways'
+says '[-]-copy-to and --link-to cannot be used together$'
 for name in 'made/{lable}' 'made/{label}/{label}'; do
     run 2 classify --copy-to "$name" in/a.jpg
     err_has '\}: the place of the class is written \{label\}, once$'

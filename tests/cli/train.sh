@@ -14,7 +14,7 @@ says '--data PATH is required'
 run 2 train --config config.json --data data -o out
 says '--epochs N is required'
 run 2 train --config config.json --data data --epochs 1
-says 'no output folder given'
+says '[-]-output DIR is required$'
 run 2 finetune --data data --epochs 1 -o out
 says 'no model given'
 run 2 train --config config.json --data data --epochs 1 -o out extra

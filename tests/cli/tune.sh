@@ -75,9 +75,9 @@ run 1 tune --export clblast -d 0:0
 says 'nothing is tuned for CLBlast on .* yet: vitcl tune --gemm clblast does it$'
 [ ! -e clblast_xgemm_2_32.json ] || fail "wrote nothing tuned"
 run 2 tune --export clblast -m "$VT_DATA/models/timm_vit"
-says 'searches nothing; only -d, -o and -v go with it$'
+says '[-]-export and -m cannot be used together$'
 run 2 tune $small -o out.json
-says 'is for --export'
+says '^vitcl tune: -o needs --export clblast$'
 run 0 plan $small --gemm clblast
 if grep -q 'clblast Xgemm' out; then
     line='GEMMK 0 KREG 1 KWG 16 KWI 2 MDIMA 8 MDIMC 8 MWG 32 NDIMB 8 NDIMC 8 NWG 32 SA 0 SB 0 STRM 0 STRN 0 VWM 4 VWN 4'

@@ -71,7 +71,7 @@ run 1 embed $small -o once.safetensors b/0.ppm
 says 'once.safetensors has 2 rows already; --update adds to them, --replace writes it anew$'
 cmp once.safetensors before || fail "a refused run changed the index"
 run 2 embed $small --update --replace -o once.safetensors b/0.ppm
-says 'are two ways; choose one$'
+says '[-]-replace and --update cannot be used together$'
 run 2 embed $small --replace -o x.npy b/0.ppm
 says '[-]-replace needs -o FILE.safetensors$'
 run 0 embed $small --replace -o once.safetensors b/0.ppm
@@ -150,7 +150,7 @@ run 0 embed --update --prune -o i.safetensors b a/deep
 err_has ' 0 of 4 pictures are new or have changed; other rows: .*8 pruned$'
 is i.safetensors b/{0..2}.ppm a/deep/9.ppm
 run 2 embed $small --prune -o i.safetensors b
-says '[-]-prune drops rows of an index; it needs --update'
+says '[-]-prune needs --update$'
 
 # ---- folders and files with new names: their rows, if one of them has its numbers
 mkdir -p n/deep

@@ -98,7 +98,7 @@ says 'no pictures given'
 run 2 embed --features all x.jpg
 says 'must be pooled, class, tokens or patches'
 run 2 forward --output x.safetensors
-says '--input FILE and --output FILE'
+says '--input FILE is required'
 run 2 info x
 says 'unexpected argument'
 run 2 classify -m a --preset vit-ti/16 x.jpg
@@ -180,7 +180,12 @@ for command in $commands; do
         *) wrong="x ${value%%|*}x $value" ;;
         esac
         for word in $wrong; do
-            run 2 "$command" "$option" "$word"
+            case $command in # what is required comes first
+            fewshot) given=(--data x) ;;
+            inspect) given=(-o x) ;;
+            *) given=() ;;
+            esac
+            run 2 "$command" "${given[@]}" "$option" "$word"
             says "$option"
             tried=$((tried + 1))
         done

@@ -365,7 +365,7 @@ for command in 'search t.safetensors p' 'dupes t.safetensors' 'embed -u -o t.saf
 done
 for option in '--size 32' '--pixels pillow' '--max-num-patches 16' --null; do
     run 2 embed -m clip --text texts $option
-    says "[-]-text embeds texts, not pictures; leave ${option% *} out$"
+    says "[-]-text and ${option% *} cannot be used together$"
 done
 run 1 embed -m "$VT_DATA/models/timm_clip" --text texts
 says '^vitcl embed: --text: .*timm_clip: no text tower'

@@ -424,15 +424,3 @@ const char *paths_option(const picture_options *p)
            : p->follow ? "--follow"
                        : NULL;
 }
-
-int pictures_check(const picture_options *p)
-{
-    if (p->deep && p->flat)
-        return usage("--recursive and --no-recursive contradict each other");
-    if (is_quiet() && p->summary)
-        return usage("--quiet and --summary contradict each other");
-    if (p->tar && paths_option(p))
-        return usage("--tar reads archives, not folders or lists; leave %s out",
-                     paths_option(p));
-    return EXIT_OK;
-}

@@ -18,21 +18,20 @@ typedef struct picture_options {
 /* The name of one that says which pictures there are, such as "--null", if it
  * was given; else NULL. */
 const char *paths_option(const picture_options *p);
-/* Refuses options that contradict each other. */
-int pictures_check(const picture_options *p);
 /* T has a picture_options `pictures`. */
 #define OPT_PICTURES(T)                                                        \
-    OPT_ROW(T, 'r', "recursive", OPT_FLAG, NULL,                               \
-            "read the folders in folders, too (default)", pictures.deep),      \
+    OPT_RULED(T, 'r', "recursive", OPT_FLAG, NULL,                             \
+              "read the folders in folders, too (default)", pictures.deep,     \
+              .not_with = "no-recursive"),                                     \
         OPT_ROW(T, 0, "no-recursive", OPT_FLAG, NULL,                          \
                 "read only the named folders, not those in them",              \
                 pictures.flat),                                                \
         OPT_FOLLOW(T, pictures.follow),                                        \
         OPT_ROW(T, '0', "null", OPT_FLAG, NULL,                                \
                 "paths on stdin end with NUL, not newline", pictures.nul),     \
-        OPT_ROW(T, 0, "summary", OPT_FLAG, NULL,                               \
-                "end with a line that counts the pictures, even in a pipe",    \
-                pictures.summary)
+        OPT_RULED(T, 0, "summary", OPT_FLAG, NULL,                             \
+                  "end with a line that counts the pictures, even in a pipe",  \
+                  pictures.summary, .not_with = "quiet")
 /* The same; for commands whose runs may be split. */
 #define OPT_SHARD(T)                                                           \
     OPT_ROW(T, 0, "shard", OPT_TEXT, "K/N|auto",                               \
@@ -40,10 +39,11 @@ int pictures_check(const picture_options *p);
             "Kubernetes (auto/N) says",                                        \
             pictures.shard)
 #define OPT_TAR(T)                                                             \
-    OPT_ROW(T, 0, "tar", OPT_FLAG, NULL,                                       \
-            "the operands are tar archives, such as pics-{000..099}.tar, or "  \
-            "- on standard input",                                             \
-            pictures.tar)
+    OPT_RULED(                                                                 \
+        T, 0, "tar", OPT_FLAG, NULL,                                           \
+        "the operands are tar archives, such as pics-{000..099}.tar, or "      \
+        "- on standard input",                                                 \
+        pictures.tar, .not_with = "null|no-recursive|recursive|follow")
 
 typedef struct picture_paths picture_paths;
 /* The paths of operands in order: files, the files in folders (sorted), "-": a

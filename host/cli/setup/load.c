@@ -163,10 +163,6 @@ int open_model(vitcl_device **device, vitcl_model **model,
     vitcl_status st;
     int code;
 
-    if (o->model && o->preset)
-        return usage("-m and --preset cannot be used together");
-    if (o->patches && o->size.height)
-        return usage("--size and --max-num-patches cannot be used together");
     if (!o->preset &&
         (code = find_model(&path, model_or_builtin(o))) != EXIT_OK)
         return code;

@@ -75,8 +75,6 @@ int machines_open(machines *m, const model_options *o)
     char word[WORD];
     int code = EXIT_OK;
 
-    if (o->device)
-        return usage("-d and --devices cannot be used together");
     m->item = calloc(MOST, sizeof *m->item);
     if (!m->item)
         return fail("out of memory");

@@ -63,11 +63,10 @@ const char *nearest(const char *word, const char *const *names)
 
 static int unknown(const command *c, const char *word)
 {
-    enum { MOST = 64 };
-    const char *names[MOST + 1], *guess;
+    const char *names[OPT_MOST + 1], *guess;
     size_t n = 0;
 
-    for (const opt *o = c->options; o->name && n < MOST - 1; o++)
+    for (const opt *o = c->options; o->name && n < OPT_MOST - 1; o++)
         names[n++] = o->name;
     names[n++] = "help";
     names[n] = NULL;
@@ -247,14 +246,6 @@ static int store(const opt *o, void *into, const char *value)
     return EXIT_USAGE;
 }
 
-static const opt *find_long(const command *c, const char *name, size_t n)
-{
-    for (const opt *o = c->options; o->name; o++)
-        if (strlen(o->name) == n && strncmp(o->name, name, n) == 0)
-            return o;
-    return NULL;
-}
-
 static const opt *find_letter(const command *c, char letter)
 {
     for (const opt *o = c->options; o->name; o++)
@@ -275,12 +266,12 @@ static const opt *find_option(const char **value, const command *c,
     }
     n = strcspn(word + 2, "=");
     *value = word[2 + n] ? word + 3 + n : NULL;
-    return find_long(c, word + 2, n);
+    return opt_find(c, word + 2, n);
 }
 
 /* One option at argv[*i]; moves *i to its last word. */
-static int parse_one(const command *c, void *into, int argc, char **argv,
-                     int *i)
+static int parse_one(const command *c, void *into, bool *given, int argc,
+                     char **argv, int *i)
 {
     const char *word = argv[*i], *value = NULL;
     const opt *o = find_option(&value, c, word);
@@ -299,14 +290,15 @@ static int parse_one(const command *c, void *into, int argc, char **argv,
             return usage("%s needs a value: %s", word, o->value);
         value = argv[++*i];
     }
+    given[o - c->options] = true;
     return store(o, into, value);
 }
 
 /* Where a model is all that a command reads, a word alone was meant as one. */
 static int unexpected(const command *c, const char *word)
 {
-    if (find_long(c, "model", 5) && !find_long(c, "data", 4) &&
-        !find_long(c, "input", 5))
+    if (opt_find(c, "model", 5) && !opt_find(c, "data", 4) &&
+        !opt_find(c, "input", 5))
         return usage("unexpected argument '%s'; name the model with -m DIR",
                      word);
     return usage("unexpected argument '%s'; see vitcl %s --help", word,
@@ -316,7 +308,7 @@ static int unexpected(const command *c, const char *word)
 static int parse(const command *c, void *into, words *operands, int argc,
                  char **argv)
 {
-    bool options = true;
+    bool options = true, given[OPT_MOST] = {false};
 
     for (int i = 1; i < argc; i++) {
         int code;
@@ -334,11 +326,11 @@ static int parse(const command *c, void *into, words *operands, int argc,
             options = false;
             continue;
         }
-        code = parse_one(c, into, argc, argv, &i);
+        code = parse_one(c, into, given, argc, argv, &i);
         if (code != EXIT_OK)
             return code;
     }
-    return EXIT_OK;
+    return opt_check(c, given);
 }
 
 /* Behind an option that needs a value, --help is this value. */
@@ -359,7 +351,7 @@ static bool asks_help(const command *c, int argc, char **argv)
 /* The options that are the same in all commands. */
 static int shared_options(const command *c, const void *into)
 {
-    const opt *const threads = find_long(c, "threads", 7);
+    const opt *const threads = opt_find(c, "threads", 7);
     const char *const at = into;
 
     if (threads && *(const uint32_t *)(const void *)(at + threads->at))
@@ -377,8 +369,8 @@ static const char *text_of(const opt *o, const void *into)
  * made by those who write them. */
 static int check_places(const command *c, const void *into)
 {
-    const opt *const output = find_long(c, "output", 6);
-    const opt *const shard = find_long(c, "shard", 5);
+    const opt *const output = opt_find(c, "output", 6);
+    const opt *const shard = opt_find(c, "shard", 5);
     const bool parts = shard && text_of(shard, into);
     const char *made = NULL, *path;
 
@@ -432,34 +424,4 @@ int command_run(const command *c, int argc, char **argv)
     free(operands.item);
     free(into);
     return code;
-}
-
-void command_help(const command *c)
-{
-    enum { LEFT = 24, RIGHT = 27 };
-    const int columns = text_columns();
-    const char *const values = c->operands[0] ? " [options] " : " [options]";
-
-    printf("usage: vitcl %s%s%s\n\n%s.\n", c->name, values, c->operands,
-           c->summary);
-    if (c->more) {
-        putchar('\n');
-        put_wrapped(c->more, 0, 0, columns);
-    }
-    printf("\noptions:\n");
-    for (const opt *o = c->options; o->name; o++) {
-        char left[64], letter[] = "-x, ";
-        int n;
-
-        letter[1] = o->letter;
-        n = snprintf(left, sizeof left, "%s--%s%s%s",
-                     o->letter ? letter : "    ", o->name, o->value ? " " : "",
-                     o->value ? o->value : "");
-        printf("  %-*s", LEFT, left);
-        if (n > LEFT)
-            printf("\n%*s", RIGHT - 1, "");
-        putchar(' ');
-        put_wrapped(o->help, RIGHT, RIGHT, columns);
-    }
-    printf("  %-*s %s\n", LEFT, "-h, --help", "this text");
 }

@@ -48,6 +48,12 @@ typedef struct opt {
     const char *value; /* its value in --help: "DIR" */
     const char *help;
     size_t at; /* offsetof() in the command's struct */
+    /* Names with | between them; one that the command does not have counts for
+     * nothing: */
+    const char *needs;    /* one of these must be given, too; NULL: none */
+    const char *not_with; /* none of these may be; NULL: all may */
+    const char *unless;   /* it must be given, or one of these, which may be
+                           * ""; NULL: it may be left out */
 } opt;
 
 typedef struct command {
@@ -65,14 +71,24 @@ extern const command *const *commands;
 /* Parses argv[1..], runs the command, returns its exit status. */
 int command_run(const command *c, int argc, char **argv);
 void command_help(const command *c);
+enum { OPT_MOST = 64 }; /* of a command */
+/* A command's option; NULL: it has none of this name. */
+const opt *opt_find(const command *c, const char *name, size_t n);
+/* Whether the options that were given may be given together (opt_rules.c);
+ * given[i]: was options[i]? Prints why not. */
+int opt_check(const command *c, const bool given[OPT_MOST]);
 /* The entry of names[] (NULL-ended) that `word` most likely means. */
 const char *nearest(const char *word, const char *const *names);
 
 /* ---- rows of the tables ---- */
 
 #define OPT_ROW(T, letter, name, kind, value, help, member)                    \
+    OPT_RULED(T, letter, name, kind, value, help, member, .needs = NULL)
+/* With needs, not_with or unless. */
+#define OPT_RULED(T, letter, name, kind, value, help, member, ...)             \
     {                                                                          \
-        letter, name, kind, value, help, offsetof(T, member)                   \
+        letter, name, kind, value, help, .at = offsetof(T, member),            \
+                                         __VA_ARGS__                           \
     }
 #define OPT_THREADS(T, member)                                                 \
     OPT_ROW(T, 0, "threads", OPT_COUNT, "N",                                   \
@@ -106,20 +122,16 @@ int table_columns(char out[TABLE_COLUMNS], const table_options *t);
 #define OPT_IS_VERBOSE SIZE_MAX
 #define OPT_IS_QUIET (SIZE_MAX - 1)
 #define OPT_DONE                                                               \
-    {'q',                                                                      \
-     "quiet",                                                                  \
-     OPT_FLAG,                                                                 \
-     NULL,                                                                     \
-     "no progress, notes or summary: only results and errors",                 \
-     OPT_IS_QUIET},                                                            \
-        {'v',                                                                  \
-         "verbose",                                                            \
-         OPT_FLAG,                                                             \
-         NULL,                                                                 \
-         "say what is done and decided, on stderr",                            \
-         OPT_IS_VERBOSE},                                                      \
+    {.letter = 'q',                                                            \
+     .name = "quiet",                                                          \
+     .help = "no progress, notes or summary: only results and errors",         \
+     .at = OPT_IS_QUIET},                                                      \
+        {.letter = 'v',                                                        \
+         .name = "verbose",                                                    \
+         .help = "say what is done and decided, on stderr",                    \
+         .at = OPT_IS_VERBOSE},                                                \
     {                                                                          \
-        0, NULL, OPT_FLAG, NULL, NULL, 0                                       \
+        .name = NULL                                                           \
     }
 
 #endif

@@ -18,10 +18,10 @@ typedef struct model_options {
     bool patches_of_index; /* they are an index's, not named by the user */
 } model_options;
 #define OPT_MODEL(T)                                                           \
-    OPT_ROW(T, 'm', "model", OPT_TEXT, "DIR",                                  \
-            "checkpoint: a folder, a file or a name (vitcl models); else "     \
-            "VITCL_MODEL, else the built-in one",                              \
-            common.model),                                                     \
+    OPT_RULED(T, 'm', "model", OPT_TEXT, "DIR",                                \
+              "checkpoint: a folder, a file or a name (vitcl models); else "   \
+              "VITCL_MODEL, else the built-in one",                            \
+              common.model, .not_with = "preset"),                             \
         OPT_ROW(T, 0, "preset", OPT_TEXT, "NAME",                              \
                 "an architecture with random weights, such as vit-b/16",       \
                 common.preset)
@@ -31,9 +31,9 @@ typedef struct model_options {
             "several devices, such as 0:0,0:1, which share the pictures",      \
             common.devices)
 #define OPT_DEVICE(T)                                                          \
-    OPT_ROW(T, 'd', "device", OPT_TEXT, "DEV",                                 \
-            "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",         \
-            common.device),                                                    \
+    OPT_RULED(T, 'd', "device", OPT_TEXT, "DEV",                               \
+              "0:1, part of a name, cpu, gpu or any; else VITCL_DEVICE",       \
+              common.device, .not_with = "devices"),                           \
         OPT_THREADS(T, common.threads)
 /* In the order of vitcl_precision; the public header has no names. */
 #define PRECISIONS "f32|bf16|f16|half|int8"
@@ -53,9 +53,9 @@ typedef struct model_options {
             "16 bits, and is slower there",                                    \
             common.any_batch)
 #define OPT_SIDES(T)                                                           \
-    OPT_ROW(T, 0, "size", OPT_SIZE, "N|HxW",                                   \
-            "pixels, if not those that the model was trained with",            \
-            common.size)
+    OPT_RULED(T, 0, "size", OPT_SIZE, "N|HxW",                                 \
+              "pixels, if not those that the model was trained with",          \
+              common.size, .not_with = "max-num-patches")
 #define OPT_PATCHES(T)                                                         \
     OPT_ROW(T, 0, "max-num-patches", OPT_COUNT, "N",                           \
             "for a NaFlex model, whose pictures keep their aspect ratio: the " \

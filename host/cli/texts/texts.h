@@ -13,16 +13,17 @@ typedef struct text_options {
     bool lower;
 } text_options;
 /* T has a text_options `texts`. */
-#define OPT_PROMPT(T)                                                          \
-    OPT_ROW(T, 0, "prompt", OPT_LIST, "TEXT|FILE",                             \
-            "such as \"a photo of a {}\", where {} stands for the label; may " \
-            "be repeated; FILE: one per line",                                 \
-            texts.prompts)
-#define OPT_LOWER(T)                                                           \
-    OPT_ROW(T, 0, "lower-case", OPT_FLAG, NULL,                                \
-            "make texts lower case first, like those that SigLIP 2 was "       \
-            "trained on",                                                      \
-            texts.lower)
+#define OPT_PROMPT(T, needed)                                                  \
+    OPT_RULED(                                                                 \
+        T, 0, "prompt", OPT_LIST, "TEXT|FILE",                                 \
+        "such as \"a photo of a {}\", where {} stands for the label; may "     \
+        "be repeated; FILE: one per line",                                     \
+        texts.prompts, .needs = needed)
+#define OPT_LOWER(T, needed)                                                   \
+    OPT_RULED(T, 0, "lower-case", OPT_FLAG, NULL,                              \
+              "make texts lower case first, like those that SigLIP 2 was "     \
+              "trained on",                                                    \
+              texts.lower, .needs = needed)
 
 /* ---- lists of texts (lines.c) ---- */
 

@@ -9,8 +9,6 @@ enum { MOST_CPU = 16, MOST_GPU = 64 }; /* texts a run */
 
 int tower_named(const model_options *o, const char *what)
 {
-    if (o->model && o->preset)
-        return usage("-m and --preset cannot be used together");
     if (o->preset)
         return usage("%s needs a checkpoint (-m): random weights of a preset "
                      "have no text tower",

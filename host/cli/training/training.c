@@ -179,26 +179,16 @@ static int check_defaults(const training *t)
 
 static int check(const training *t)
 {
-    if (!t->o.output)
-        return usage("no output folder given; name one with -o DIR");
     if ((t->curve || t->show_batch || t->preview || t->show_predicted) &&
         vt_figure_ready() != VITCL_OK)
         return failed();
     if (t->show_predicted && !t->resume &&
         (!t->o.objective || strcmp(t->o.objective, "masked-patch") != 0))
         return usage("--show-predicted needs --objective masked-patch");
-    if (t->o.val && t->o.hold_out)
-        return usage("--val and --hold-out cannot be used together");
     if (t->o.slices & (t->o.slices - 1))
         return usage("--slices must be a power of two, not %u", t->o.slices);
     if (t->resume)
         return check_defaults(t);
-    if (t->o.patience && !t->o.val && !t->o.hold_out)
-        return usage("--patience needs --val PATH or --hold-out N");
-    if (!t->o.data)
-        return usage("--data PATH is required");
-    if (!t->o.epochs)
-        return usage("--epochs N is required");
     if (t->o.preset && vt_preset_check(t->o.preset) != VITCL_OK)
         return usage("%s", vitcl_last_error());
     return EXIT_OK;

@@ -20,24 +20,24 @@ typedef struct training {
 } training;
 
 #define TRAINING_OPTIONS                                                       \
-    OPT_ROW(                                                                   \
+    OPT_RULED(                                                                 \
         training, 0, "data", OPT_TEXT, "PATH",                                 \
         "class folders, a table FILE.csv, or CIFAR's or MNIST's own files",    \
-        o.data),                                                               \
+        o.data, .unless = "resume"),                                           \
         OPT_ROW(training, 0, "split", OPT_TEXT, "NAME",                        \
                 "part of the data (default: train, where there is one)",       \
                 o.split),                                                      \
         OPT_FOLLOW(training, follow), OPT_TABLE(training),                     \
-        OPT_ROW(training, 'o', "output", OPT_TEXT, "DIR",                      \
-                "output folder: the model, and the state to resume from",      \
-                o.output),                                                     \
+        OPT_RULED(training, 'o', "output", OPT_TEXT, "DIR",                    \
+                  "output folder: the model, and the state to resume from",    \
+                  o.output, .unless = ""),                                     \
         OPT_ROW(training, 0, "resume", OPT_FLAG, NULL,                         \
                 "resume; epochs, lr, augment and micro may differ", resume),   \
         OPT_ROW(training, 0, "strict", OPT_FLAG, NULL,                         \
                 "a picture that cannot be decoded ends it; without: left out", \
                 strict),                                                       \
-        OPT_ROW(training, 0, "epochs", OPT_COUNT, "N",                         \
-                "passes over the pictures", o.epochs),                         \
+        OPT_RULED(training, 0, "epochs", OPT_COUNT, "N",                       \
+                  "passes over the pictures", o.epochs, .unless = "resume"),   \
         OPT_ROW(training, 0, "batch", OPT_COUNT, "N",                          \
                 "pictures per step (default 64)", o.batch),                    \
         OPT_ROW(training, 0, "micro", OPT_COUNT, "N",                          \
@@ -58,12 +58,13 @@ typedef struct training {
         OPT_ROW(training, 0, "hold-out", OPT_COUNT, "N",                       \
                 "training pictures held out and scored after each epoch",      \
                 o.hold_out),                                                   \
-        OPT_ROW(                                                               \
+        OPT_RULED(                                                             \
             training, 0, "val", OPT_TEXT, "PATH",                              \
             "pictures to score instead, with the same classes, as for --data", \
-            o.val),                                                            \
-        OPT_ROW(training, 0, "patience", OPT_COUNT, "N",                       \
-                "end after N epochs without a better model", o.patience),      \
+            o.val, .not_with = "hold-out"),                                    \
+        OPT_RULED(training, 0, "patience", OPT_COUNT, "N",                     \
+                  "end after N epochs without a better model", o.patience,     \
+                  .needs = "val|hold-out|resume"),                             \
         OPT_ROW(training, 0, "settings", OPT_TEXT, "FILE",                     \
                 "JSON: optimizer, schedule, dropout, mixup, ...; vitcl(1)",    \
                 o.settings),                                                   \
