@@ -25,14 +25,15 @@ kernel void gemm_sum(global VT_TYPE(CT) * c, global const uint4 *a,
                      global const float *restrict bias,
                      global const float *restrict scale,
                      global const VT_TYPE(RST) * residual, int M, int N,
-                     int parts, int strips, int ldc, int columns, int at)
+                     int parts, int strips, int ldc, int columns, int at,
+                     global const sum *sums)
 {
-    global const sum *sums = (global const sum *)a + at;
     const size_t all = (size_t)M * N, i = get_global_id(0);
     sum s = 0;
 
     if (i >= all)
         return;
+    sums += at;
     for (int part = 0; part < parts; part++)
         s += sums[part * all + i];
 

@@ -6,6 +6,8 @@
  *     out  = (x - mean) * rstd * gamma + beta
  *
  * layernorm         out[N,C], stat[N,2] <- x, gamma[C], beta[C]
+ * layernorm_rows    the same, rounded as by gemm_mma_pack.cl's gemm_mma_rows:
+ *                   whole numbers, and behind all rows the step of each
  * layernorm_grad_x  dx <- dout[N,C], x, stat, gamma
  * layernorm_grad_w  dgamma[C], dbeta[C] <- dout, x, stat        (adds: +=)
  *
@@ -15,14 +17,14 @@
  *
  * With RMS defined the mean is 0: root mean square norm.
  *
- * Launch    layernorm, _grad_x: global {N * WG}, local {WG}: one work-group
+ * Launch    layernorm, _rows, _grad_x: global {N * WG}, local {WG}: one group
  *           per row; WG=1 on CPUs
  *           _grad_w: global {8 * ceil(C / 8), 32 * parts}, local {8, 32}
  *           _grad_w__cols: for CPUs, global {ceil(C / 4V)}
  * Local     WG floats; 512 floats in _grad_w.
  * Defines   WG, V (common.cl); layernorm: XT and YT, how x and out are stored;
- *           WHOLE (common_storage.cl), where C is a multiple of V; RMS;
- *           _grad_w: PARTS (common_work.cl).
+ *           WHOLE (common_storage.cl), where C is a multiple of V, as it is in
+ *           _rows; RMS; _grad_w: PARTS (common_work.cl).
  * Numerics  Two passes: E[x^2] - mean^2 cancels when |mean| >> std. No atomics:
  *           equal inputs give equal bits.
  *
@@ -73,6 +75,44 @@ kernel WHOLE_GROUPS void layernorm(global VT_TYPE(YT) *restrict out,
 
     normalise_row(out, stat, x, gamma, beta, C, take, of, eps, get_group_id(0),
                   get_local_id(0), tmp);
+}
+
+#define ROW_BYTES 64 /* a row has a multiple of them, with zeros at its end */
+#define TO_BYTES(x)                                                            \
+    VT_JOIN(convert_char, V)                                                   \
+    (clamp(VT_JOIN(VT_JOIN(convert_int, V), _rte)(x), -127, 127))
+kernel WHOLE_GROUPS void layernorm_rows(global char *restrict out,
+                                        global const VT_TYPE(XT) *restrict x,
+                                        global const float *restrict gamma,
+                                        global const float *restrict beta,
+                                        int N, int C, int take, int of,
+                                        float eps)
+{
+    local float tmp[WG];
+    const int row = get_group_id(0), lid = get_local_id(0);
+    const int ld = (C + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
+    floatv most = 0.0f, zeros = 0.0f; /* NaN where a number is not finite */
+
+    x += (size_t)(row / take * of + row % take) * C;
+    const float mean = MEAN(wg_row_sum(x, C, tmp) / C);
+    const float rstd = 1.0f / sqrt(wg_row_square(x, C, mean, tmp) / C + eps);
+
+#define NORMAL(c) vt_normalisedv(VT_LOADV(XT, x, c), mean, rstd, gamma, beta, c)
+    for (int c = lid * V; c < C; c += WG * V) {
+        const floatv y = NORMAL(c);
+
+        most = fmax(most, fabs(y));
+        zeros += y * 0.0f;
+    }
+    const float top =
+        wg_max(vt_hsum(zeros) == 0.0f ? vt_hmax(most) : INFINITY, tmp);
+    const float step = top < INFINITY ? top / 127.0f : NAN;
+    for (int c = lid * V; c < ld; c += WG * V)
+        VT_JOIN(vstore, V)
+    (c < C && step > 0.0f ? TO_BYTES(NORMAL(c) / step) : (VT_JOIN(char, V))(0),
+     0, out + (size_t)row * ld + c);
+    if (lid == 0)
+        ((global float *)(out + (size_t)N * ld))[row] = step;
 }
 
 /* With g = dout * gamma and h = (x - mean) * rstd:

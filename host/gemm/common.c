@@ -65,8 +65,8 @@ const char *vt_gemm_end_defines(char out[192], const vt_gemm_desc *d)
 }
 
 vitcl_status vt_gemm_bind_sum(vt_kernel **k, const vt_gemm *g, vt_buf *sums,
-                              size_t at, vt_buf *b, int parts, int strips,
-                              int columns, const char *quick)
+                              size_t at, vt_buf *a, vt_buf *b, int parts,
+                              int strips, int columns, const char *quick)
 {
     enum { FEW = 64 };
     const vt_gemm_desc *d = &g->t.d;
@@ -80,7 +80,8 @@ vitcl_status vt_gemm_bind_sum(vt_kernel **k, const vt_gemm *g, vt_buf *sums,
     snprintf(defines, sizeof defines, "%s%s", vt_gemm_end_defines(common, d),
              quick);
     VT_TRY(vt_kernel_new(k, g->dev, "gemm_sum", "gemm_sum", defines));
-    VT_TRY(vt_gemm_operands(*k, g, sums, b, v, VT_COUNT(v)));
+    VT_TRY(vt_gemm_operands(*k, g, a, b, v, VT_COUNT(v)));
+    VT_TRY(vt_kernel_buf(*k, 13, sums));
     vt_kernel_size(*k, 1, (size_t[3]){(all + FEW - 1) / FEW * FEW},
                    (size_t[3]){FEW});
 done:

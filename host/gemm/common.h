@@ -25,11 +25,11 @@ vitcl_status vt_gemm_operands(vt_kernel *k, const vt_gemm *g, vt_buf *a,
 /* The same behind "-DTYPE=.. -DCT=..", the product's type and C's. */
 const char *vt_gemm_end_defines(char out[192], const vt_gemm_desc *d);
 /* cl/gemm_sum.cl, which adds `parts` parts of all elements in their order: they
- * begin `at` bytes into `sums`. strips, columns: those of an int8 product;
+ * begin `at` bytes into `sums`. a, b, strips, columns: an int8 product's;
  * quick: "", or " -DQUICK" for the bits of a unit's epilogue. */
 vitcl_status vt_gemm_bind_sum(vt_kernel **k, const vt_gemm *g, vt_buf *sums,
-                              size_t at, vt_buf *b, int parts, int strips,
-                              int columns, const char *quick);
+                              size_t at, vt_buf *a, vt_buf *b, int parts,
+                              int strips, int columns, const char *quick);
 /* Packs densely in d->type as [N,K], or as [K,N] with kn. */
 vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,
                              vt_buf *b, bool kn);

@@ -77,9 +77,10 @@ typedef struct vt_gemm_bufs {
 /* Drops a reference on each. */
 void vt_gemm_bufs_free(const vt_gemm_bufs *b);
 
-/* A[rows,K] as the words of integers that a CPU's int8 products multiply, each
- * row with its scale and zero point: `bytes` in all, of which a row's words are
- * ld. cl/gemm_dot_rows.cl with `defines` writes them, in so many work-items. */
+/* A[rows,K] as the words of integers that int8 products multiply, each row with
+ * its scale: `bytes` in all, of which a row's words are ld. On a GPU
+ * layernorm.cl writes them; on a CPU, with a zero point, gemm_dot_rows.cl with
+ * `defines`, in so many work-items. */
 typedef struct vt_int_rows {
     size_t bytes;
     int ld, items;

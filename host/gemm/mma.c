@@ -209,11 +209,24 @@ static size_t packed_bytes(vt_dev *dev, const vt_told *t)
     return bytes(&t->d, columns(&t->d));
 }
 
+/* Or does a step before leave A as int8? */
+static bool rounds(const vt_gemm_desc *d)
+{
+    return d->type == VT_I8 && d->a != VT_I8;
+}
+
+static void int_rows(vt_int_rows *out, vt_dev *dev, const vt_told *t)
+{
+    (void)dev;
+    *out = (vt_int_rows){.bytes = bytes(&t->d, t->d.batch * t->d.M),
+                         .ld = strips(&t->d) * STRIP};
+}
+
 /* A in int8, in temp; the sums of parts are behind it, or behind the operands
  * that are packed there. */
 static size_t rounded_bytes(const vt_gemm_desc *d)
 {
-    return d->type == VT_I8 ? bytes(d, d->batch * d->M) : 0;
+    return rounds(d) ? bytes(d, d->batch * d->M) : 0;
 }
 
 static size_t sums_bytes(const vt_gemm_desc *d, int parts)
@@ -295,10 +308,10 @@ static operands operands_of(const vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->t.d;
     const vt_mma_packed *p = g->state;
-    operands o = {.a = d->type == VT_I8 ? g->bufs.temp : g->bufs.a,
+    operands o = {.a = rounds(d) ? g->bufs.temp : g->bufs.a,
                   .b = p ? p->b : g->bufs.b,
                   .sums = p ? p->sums : g->bufs.temp,
-                  .stored = d->a,
+                  .stored = d->a == VT_I8 ? VT_F32 : d->a,
                   .K = d->K,
                   .lda = d->lda};
 
@@ -314,7 +327,7 @@ static vitcl_status bind_sum(vt_kernel **k, vt_gemm *g, const cut *c)
     const vt_gemm_desc *d = &g->t.d;
     const operands o = operands_of(g);
 
-    return vt_gemm_bind_sum(k, g, o.sums, rounded_bytes(d), o.b, c->parts,
+    return vt_gemm_bind_sum(k, g, o.sums, rounded_bytes(d), o.a, o.b, c->parts,
                             strips(d), columns(d),
                             g->t.unit.emulated ? "" : " -DQUICK");
 }
@@ -396,7 +409,7 @@ static vitcl_status bind(vt_gemm *g)
     unsigned n = 0;
     vitcl_status st = VITCL_OK;
 
-    if (d->type == VT_I8) {
+    if (rounds(d)) {
         VT_TRY(round_rows(g));
         n++;
     }
@@ -467,6 +480,7 @@ const vt_form vt_form_mma = {.provider = "native",
                              .packed_bytes = packed_bytes,
                              .pack = pack,
                              .temp_bytes = temp_bytes,
+                             .int_rows = int_rows,
                              .bind = bind,
                              .free = vt_mma_free_operands,
                              .peak = peak};

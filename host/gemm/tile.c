@@ -210,8 +210,8 @@ static vitcl_status bind(vt_gemm *g)
         first += c.terms, n++;
     } while (c.terms && c.parts == 1 && first < d->K);
     if (c.parts > 1 && !c.fence)
-        VT_TRY(vt_gemm_bind_sum(&g->kernel[n], g, g->bufs.temp, 0, b, c.parts,
-                                0, 0, ""));
+        VT_TRY(vt_gemm_bind_sum(&g->kernel[n], g, g->bufs.temp, 0, g->bufs.a, b,
+                                c.parts, 0, 0, ""));
     describe(g, &c);
 done:
     return st;

@@ -48,10 +48,17 @@ static const char *rms(const vt_step *s)
     return s->i[I_RMS] ? " -DRMS" : "";
 }
 
+/* Do the vectors of a GPU begin at multiples of their size? */
+static bool whole(const vt_plan *p, const vt_step *s)
+{
+    return !vt_op_cpu(p) && vt_dim(p, s->in[IN_X], -1) % VT_OP_LANES == 0;
+}
+
 static bool words(vt_int_rows *out, const vt_plan *p, const vt_step *s)
 {
-    return vt_product_int_rows(out, vt_plan_settings(p)->dev, vt_plan_gemm(p),
-                               vt_op_rows(p, s->out[OUT_Y]),
+    return (vt_op_cpu(p) || whole(p, s)) &&
+           vt_product_int_rows(out, vt_plan_settings(p)->dev, vt_plan_gemm(p),
+                               vt_plan_class(p), vt_op_rows(p, s->out[OUT_Y]),
                                vt_dim(p, s->out[OUT_Y], -1));
 }
 
@@ -77,10 +84,24 @@ done:
     return st;
 }
 
-/* Do the vectors of a GPU begin at multiples of their size? */
-static bool whole(const vt_plan *p, const vt_step *s)
+/* The same on a GPU. */
+static vitcl_status round_on_gpu(vt_plan *p, vt_step *s)
 {
-    return !vt_op_cpu(p) && vt_dim(p, s->in[IN_X], -1) % VT_OP_LANES == 0;
+    const int rows = vt_op_rows(p, s->out[OUT_Y]);
+    vitcl_status st = VITCL_OK;
+    vt_kernel *k;
+    char defines[24];
+
+    snprintf(defines, sizeof defines, " -DWHOLE%s", rms(s));
+    VT_TRY(vt_op_kernel_with(&k, p, s, "layernorm", "layernorm_rows", defines));
+    VT_TRY(vt_args(p, k, "vvvviiiif", s->out[OUT_Y], s->in[IN_X],
+                   s->in[IN_GAMMA], s->in[IN_BETA], rows,
+                   vt_dim(p, s->in[IN_X], -1), s->i[I_TAKE], s->i[I_OF],
+                   (double)s->f[F_EPS]));
+    vt_op_groups(k, p, rows);
+    snprintf(s->note, sizeof s->note, "layernorm_rows int8");
+done:
+    return st;
 }
 
 /* ---- by a sub-group a row (cl/layernorm_lanes.cl) ---- */
@@ -152,7 +173,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     if (by_lanes(&c, p, s))
         return lanes_rows(p, s, c);
     if (vt_value_of(p, s->out[OUT_Y])->dtype == VT_I8)
-        return round_rows(p, s);
+        return vt_op_cpu(p) ? round_rows(p, s) : round_on_gpu(p, s);
     snprintf(defines, sizeof defines, "%s%s", whole(p, s) ? " -DWHOLE" : "",
              rms(s));
     VT_TRY(vt_op_kernel_with(&k, p, s, "layernorm", "layernorm", defines));

@@ -356,7 +356,8 @@ static bool stored(const vt_plan *p, vt_gemm_desc d)
 {
     vt_product x;
 
-    return look(&x, p, d) && x.own && x.form->stored;
+    return look(&x, p, d) && x.form &&
+           (d.a == VT_I8 ? x.form->int_rows != NULL : x.own && x.form->stored);
 }
 
 /* Residuals stay in f32, and in int8 what an activation gives: the next product

@@ -76,8 +76,8 @@ typedef struct vt_op {
     unsigned half_in, half_out;
     /* Not in this step, where values are stored as t? NULL: always. */
     bool (*stays_f32)(const vt_plan *p, const vt_step *s, vt_dtype t);
-    /* The same for this step on the CPU class, as t: bf16, or i8 for the words
-     * of vt_product_int_rows(). NULL: none. */
+    /* The same for this step as t: on the CPU class bf16, and on both i8 for
+     * the words of vt_product_int_rows(). NULL: none. */
     void (*cpu_stored)(const vt_plan *p, const vt_step *s, vt_dtype t,
                        unsigned *in, unsigned *out);
     /* Bytes of scratch memory in out[VT_TEMP], which is made when the dtypes of

@@ -10,7 +10,7 @@
  * An int8 plan stores such values in bf16 for attention, which multiplies in
  * bf16.
  *
- * Integers are for a CPU's int8 products, which give each row a scale: an op
+ * Integers are for int8 products, which give each row a scale: an op
  * that has a whole row at once rounds it as they would (vt_product_int_rows()),
  * with the same bits. Each of them would round it again.
  *
@@ -58,7 +58,7 @@ static bool stored(vt_value *v, const vt_plan *p, vt_dtype t)
         return true;
     }
     if (v->keep || v->watched ||
-        !vt_product_int_rows(&rows, p->o.dev, p->o.gemm,
+        !vt_product_int_rows(&rows, p->o.dev, p->o.gemm, vt_plan_class(p),
                              (int)(v->bytes / sizeof(float)) / c, c))
         return false;
     v->bytes = rows.bytes;
@@ -75,7 +75,7 @@ static vitcl_status choose(vt_plan *p, vt_dtype t)
         const vt_step *s = p->step[i];
         unsigned in = 0, out = 0;
 
-        if (vt_plan_class(p) == VT_CLASS_CPU) {
+        if (vt_plan_class(p) == VT_CLASS_CPU || t == VT_I8) {
             if (s->op->cpu_stored)
                 s->op->cpu_stored(p, s, t, &in, &out);
         } else if (!s->op->stays_f32 || !s->op->stays_f32(p, s, t)) {
@@ -124,6 +124,8 @@ vitcl_status vt_storage_choose(vt_plan *p)
     if (p->o.dev && !p->o.backward && !p->o.train) {
         const vt_dtype half = half_of(p);
 
+        if (!cpu && vt_plan_type(p) == VT_I8)
+            VT_TRY(choose(p, VT_I8));
         if (half != VT_F32)
             VT_TRY(choose(p, half));
         if (cpu && vt_plan_type(p) == VT_I8)

@@ -15,6 +15,7 @@
 #include "product/fastest.h"
 #include "product/told.h"
 #include "units/dots.h"
+#include "units/variants.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -299,7 +300,7 @@ vt_dtype vt_product_attention(vt_dev *dev, const char *provider)
 }
 
 bool vt_product_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
-                         int rows, int K)
+                         vt_class device_class, int rows, int K)
 {
     const vt_gemm_desc d = {.batch = 1,
                             .M = rows,
@@ -307,11 +308,19 @@ bool vt_product_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
                             .K = K,
                             .type = VT_I8,
                             .a = VT_I8,
-                            .b_packed = true};
+                            .b_packed = true,
+                            .device_class = device_class};
     const vt_gemm_desc f = vt_product_filled(dev, &d);
+    const vt_form *form = NULL;
+    size_t temp;
     vt_told t;
-    const vt_form *form = form_of(&t, dev, named(provider, f.device_class), &f);
 
+    if (f.device_class == VT_CLASS_GPU && !vt_variant_wanted(VT_VARIANT_ROWS))
+        return false;
+    if (!timed(provider, &f))
+        form = form_of(&t, dev, named(provider, f.device_class), &f);
+    else if (fastest(&form, &t, &temp, dev, &f, false))
+        return false;
     if (!form || !form->int_rows)
         return false;
     form->int_rows(out, dev, &t);

@@ -53,7 +53,7 @@ chosen() { # NUMBER OF: is this one of the row's turn?
 }
 n=0
 for each in sm_80:f16 sm_80:int8_last sm_80:int8_parts sm_80:dw sm_80:attention_f16_72 \
-    sm_80:attention_dkv sm_75:int8 sm_75:attention_f16 sm_90:f16_groups \
+    sm_80:attention_dkv sm_75:int8 sm_80:norm_rows sm_75:attention_f16 sm_90:f16_groups \
     sm_90:bf16_groups_V1 sm_90:int8_groups_V2 sm_90:f16_groups_V4; do
     ! chosen $n 5 || right "${each%:*}" "${each#*:}"
     n=$((n + 1))

@@ -112,7 +112,7 @@ def parts(d, size, last=False):
                  (256 * up(m, 64) // 64, up(n, 64) // 64, count), (256, 1, 1))
         if last:
             return
-        d.launch(g, [to[i], sums, y, z, d.none, d.none, m, n, count, 0, n, 0, 0], (up(m * n, 64),), (64,))
+        d.launch(g, [to[i], sums, y, z, d.none, d.none, m, n, count, 0, n, 0, 0, sums], (up(m * n, 64),), (64,))
 
     want = lambda: a.astype(float) @ b.T.astype(float) + bias
     return run, to, out, want, 2e-6 * k, 2.0 * m * n * k
@@ -164,7 +164,7 @@ def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0,
         added = to[i] if residual is None else residual
         d.launch(f, [to[i], x, packed, bias, d.none, added] + arguments, (items * up(m, tm) // tm, up(n, tn) // tn, count), (items, 1, 1))
         if form == "parts" and not last:
-            d.launch(g, [to[i], temp, packed, bias, d.none, added, m, n, count, strips, n, columns, at],
+            d.launch(g, [to[i], temp, packed, bias, d.none, added, m, n, count, strips, n, columns, at, temp],
                      (up(m * n, 64),), (64,))
 
     return run
@@ -256,6 +256,30 @@ def int8_rows(d, size):
         x, step = np.pad(a.astype(float), ((0, 0), (0, strips * 64 - k))), steps(a.astype(np.float32))[1]
         near = np.abs(np.abs(x / step) % 1 - 0.5) < 1e-4
         return (d.kind > 2) * np.concatenate([near.ravel(), np.arange(y.size - near.size) % 4 == 0])
+
+    return run, to, out, want, off, 1.0 * m * k
+
+
+def norm_rows(d, size):
+    """Layer norm, whose rows become bytes and a step: every byte but those near to half a step."""
+    m, _, k, a, _, _ = product(size)
+    k -= k % 4  # whole vectors
+    a, strips, gamma, beta = to_bf16(a[:, :k].copy()), up(k, 64) // 64, normal(k), normal(k + 1)[1:].copy()
+    out = np.zeros(m * (strips * 64 + 4), np.uint8)
+    to, x, g, b = outputs(d, out), d.put(stored(a, "bf16")), d.put(gamma), d.put(beta)
+    f = d.load("layernorm", "layernorm_rows", ["-DV=4", "-DWG=64", "-DFLAT", "-DWHOLE", "-DXT=bf16"])
+    run = lambda i: d.launch(f, [to[i], x, g, b, m, k, 1, 1, 1e-6], (64 * m,), (64,))
+    y = a.astype(float) - a.mean(1, keepdims=True, dtype=float)
+    y = y / np.sqrt((y**2).mean(1, keepdims=True) + 1e-6) * gamma + beta
+
+    def want():
+        packed = np.zeros((m, strips * 64), np.int8)
+        packed[:, :k] = np.rint(y / steps(y)[1])
+        return np.frombuffer(packed.tobytes() + steps(y)[1].astype(np.float32).tobytes(), np.uint8).astype(float)
+
+    def off(_):  # f32's sums: a step by its last bits, and 255 where 0 and -1 are neighbours
+        near = np.pad(np.abs(np.abs(y / steps(y)[1]) % 1 - 0.5) < 1e-3, ((0, 0), (0, strips * 64 - k)))
+        return 255.0 * np.concatenate([near.ravel(), np.arange(4 * m) % 4 == 0]) + (np.arange(out.size) >= m * strips * 64)
 
     return run, to, out, want, off, 1.0 * m * k
 
@@ -455,7 +479,7 @@ CASES = {
     "f16_stored": units("f16", "", True), "f16_groups": units("f16", "groups", True),
     "bf16_groups": units("bf16", "groups"), "int8_groups": units("int8", "groups"), "bf16": units("bf16"), "int8": units("int8"),
     "int8_stored": units("int8", "", True), "int8_groups_stored": units("int8", "groups", True), "int8_parts": units("int8", "parts"),
-    "dot2": units("f16", "", False, DOT2), "dot2_parts": units("f16", "parts", False, DOT2), "int8_rows": int8_rows, "dx": input_gradient, "dw": weight_gradient(), "dw_parts": weight_gradient("parts"),
+    "dot2": units("f16", "", False, DOT2), "dot2_parts": units("f16", "parts", False, DOT2), "int8_rows": int8_rows, "norm_rows": norm_rows, "dx": input_gradient, "dw": weight_gradient(), "dw_parts": weight_gradient("parts"),
     "attention": attention, "attention_f16": attention_units("f16", 64),
     "attention_f16_bias": attention_units("f16", 64, "-DBIAS=1", True), "attention_f16_40": attention_units("f16", 40, result="f32"),
     "attention_f16_72": attention_units("f16", 72, "", True), "attention_bf16_80": attention_units("bf16", 80),

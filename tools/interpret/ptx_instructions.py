@@ -139,6 +139,13 @@ def integer(x, dtype):
                    info.max).astype(dtype)
 
 
+def inserted(a, b, at, n):
+    """bfi.b32: n bits of a in b, from bit `at` on."""
+    mask = ((np.uint64(1) << np.uint64(n)) - np.uint64(1)) << np.asarray(at, np.uint64)
+    a, b = np.asarray(a, np.uint64) << np.asarray(at, np.uint64), np.asarray(b, np.uint64)
+    return (a & mask | b & ~mask).astype(np.uint32)
+
+
 def field(a, at, bits):
     """bfe.u32"""
     at, bits = np.minimum(at & 255, 32), np.minimum(bits & 255, 32)
@@ -226,6 +233,8 @@ def arithmetic(run, i):
     if name in ("shl", "shr") and not form and whole:
         f = np.left_shift if name == "shl" else np.right_shift
         return (lambda a, n: shift(f, a, n)), (t, np.uint32), t
+    if i.name == "bfi.b32":
+        return inserted, (np.uint32,) * 4, np.uint32
     if i.name == "bfe.u32":
         return field, (t, np.uint32, np.uint32), t
     if name == "selp" and not form:
