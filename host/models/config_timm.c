@@ -228,7 +228,7 @@ static vitcl_status timm_norm(vt_config *c, const char *path)
     c->embed_norm |= says(c, VT_SAYS_PATCH_NORM);
     c->qk_rms = c->rms && c->qk_norm;
     if (!named ||
-        ((c->rms || strcmp(layer, "layernorm") == 0) && !c->family->fixed_norm))
+        (!c->family->fixed_norm && (c->rms || strcmp(layer, "layernorm") == 0)))
         return VITCL_OK;
     return vt_fail(VITCL_EUNSUPPORTED,
                    "%s: norm_layer \"%.40s\" is not supported", path, layer);

@@ -101,18 +101,12 @@ static const vt_keys none_keys = {vt_hf_fields, none, IDLE, NULL};
 static const vt_keys with_keys = {vt_hf_fields, with, IDLE, NULL};
 static const vt_keys tipsv2_keys = {vt_hf_fields, tipsv2, IDLE, NULL};
 
+#define CLASS(type, of)                                                        \
+    .types = (type), .keys = &(of), .eps = 1e-6f, .act = VT_ACT_GELU
 static const vt_hf_class classes[] = {
-    {.types = "dinov2", .keys = &none_keys, .eps = 1e-6f, .act = VT_ACT_GELU},
-    {.types = "dinov2_with_registers",
-     .keys = &with_keys,
-     .eps = 1e-6f,
-     .act = VT_ACT_GELU},
-    {.types = "tipsv2",
-     .keys = &tipsv2_keys,
-     .towers = true,
-     .other = "TIPSv2's",
-     .eps = 1e-6f,
-     .act = VT_ACT_GELU},
+    {CLASS("dinov2", none_keys)},
+    {CLASS("dinov2_with_registers", with_keys)},
+    {CLASS("tipsv2", tipsv2_keys), .towers = true, .other = "TIPSv2's"},
     {.types = NULL},
 };
 

@@ -25,105 +25,80 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Keys of a part. only: NULL: read, or without an effect here; else the values
- * as JSON texts, separated by "|". */
-typedef struct part_key {
-    const char *name, *only;
-} part_key;
+/* Keys of a part: those that are read, or without an effect here, with "|"
+ * between; and those with only these values, as JSON texts. */
+typedef struct part_keys {
+    const char *any;
+    struct {
+        const char *key, *values;
+    } only[16];
+} part_keys;
 
 #define BLOCKS                                                                 \
     {"block_type", "null|\"default\""}, {"qk_norm", "false"},                  \
         {"scaled_cosine_attn", "false"}, {"scale_heads", "false"},             \
         {"scale_attn_inner", "false"}, {"scale_attn", "false"},                \
-        {"scale_fc", "false"},                                                 \
     {                                                                          \
-        "output_tokens", NULL /* beside the vector */                          \
+        "scale_fc", "false"                                                    \
     }
 
-static const part_key text_keys[] = {
-    {"context_length", NULL},
-    {"vocab_size", NULL},
-    {"hf_tokenizer_name", NULL},
-    {"tokenizer_mode", NULL},
-    {"tokenizer_kwargs", NULL},
-    {"width", NULL},
-    {"heads", NULL},
-    {"layers", NULL},
-    {"mlp_ratio", NULL},
-    {"ls_init_value", NULL},
-    {"embed_cls", "false"},
-    {"pad_id", NULL},
-    {"eos_id", NULL},
-    {"no_causal_mask", "true|false|null"},
-    {"final_ln_after_pool", NULL}, /* not read by the class */
-    {"pool_type", NULL},
-    {"proj_bias", NULL},
-    {"proj_type", NULL},
-    {"act_kwargs", NULL},
-    {"norm_kwargs", NULL},
-    BLOCKS,
-    {"hf_model_name", "null"},
-    {"hf_model_pretrained", NULL},
-    {"hf_proj_type", NULL},
-    {"hf_pooler_type", NULL},
-    {NULL, NULL},
+static const part_keys text_keys = {
+    "context_length|vocab_size|hf_tokenizer_name|tokenizer_mode|"
+    "tokenizer_kwargs|width|heads|layers|mlp_ratio|ls_init_value|pad_id|eos_id|"
+    "final_ln_after_pool|" /* not read by the class */
+    "pool_type|proj_bias|proj_type|act_kwargs|norm_kwargs|"
+    "output_tokens|" /* beside the vector */
+    "hf_model_pretrained|hf_proj_type|hf_pooler_type",
+    {BLOCKS,
+     {"embed_cls", "false"},
+     {"no_causal_mask", "true|false|null"},
+     {"hf_model_name", "null"}},
 };
 
-static const part_key picture_keys[] = {
-    {"layers", NULL},
-    {"width", NULL},
-    {"head_width", NULL},
-    {"mlp_ratio", NULL},
-    {"patch_size", NULL},
-    {"image_size", NULL},
-    {"ls_init_value", NULL},
-    {"patch_dropout", NULL},
-    {"attentional_pool", "false"},
-    {"attn_pooler_queries", NULL},
-    {"attn_pooler_heads", NULL},
-    {"no_ln_pre", "true|false"},
-    {"pos_embed_type", "\"learnable\"|\"sin_cos_2d\""},
-    {"final_ln_after_pool", "true|false"},
-    {"pool_type", "\"tok\"|\"avg\""},
-    {"act_kwargs", "null|{}"},
-    {"norm_kwargs", "null|{}"},
-    BLOCKS,
-    {"timm_model_name", NULL},
-    {"timm_model_pretrained", NULL},
-    {"timm_pool", NULL},
-    {"timm_proj", "null|\"\"|\"none\"|\"linear\""},
-    {"timm_proj_bias", NULL},
-    {"timm_drop", NULL},
-    {"timm_drop_path", NULL},
-    {NULL, NULL},
+static const part_keys picture_keys = {
+    "layers|width|head_width|mlp_ratio|patch_size|image_size|ls_init_value|"
+    "patch_dropout|attn_pooler_queries|attn_pooler_heads|output_tokens|"
+    "timm_model_name|timm_model_pretrained|timm_pool|timm_proj_bias|"
+    "timm_drop|timm_drop_path",
+    {BLOCKS,
+     {"attentional_pool", "false"},
+     {"no_ln_pre", "true|false"},
+     {"pos_embed_type", "\"learnable\"|\"sin_cos_2d\""},
+     {"final_ln_after_pool", "true|false"},
+     {"pool_type", "\"tok\"|\"avg\""},
+     {"act_kwargs", "null|{}"},
+     {"norm_kwargs", "null|{}"},
+     {"timm_proj", "null|\"\"|\"none\"|\"linear\""}},
 };
 
 static vitcl_status check_keys(const vt_json *part, const char *what,
-                               const part_key *keys, const char *path)
+                               const part_keys *keys, const char *path)
 {
     vitcl_status st = VITCL_OK;
     char *value = NULL;
     vt_text text;
 
     for (const vt_json *v = vt_json_first(part); v; v = vt_json_next(v)) {
-        const part_key *k = keys;
+        const char *name = vt_json_key(v), *only;
+        size_t i = 0;
 
-        while (k->name && strcmp(k->name, vt_json_key(v)) != 0)
-            k++;
-        if (!k->name)
+        while (keys->only[i].key && strcmp(keys->only[i].key, name) != 0)
+            i++;
+        only = keys->only[i].values;
+        if (!only && vt_one_of(keys->any, name))
+            continue;
+        if (!only)
             VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                            "%s: %s has %.60s, which is not a key of "
                            "open_clip's class",
-                           path, what, vt_json_key(v)));
-        if (!k->only)
-            continue;
+                           path, what, name));
         VT_TRY(vt_text_open(&text));
         vt_json_print(text.f, v);
         VT_TRY(vt_text_take(&value, &text));
-        if (!vt_one_of(k->only, value))
+        if (!vt_one_of(only, value))
             VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
                            "%s: %s of %s is %.60s; only %s is supported", path,
-                           k->name, what, value, k->only));
+                           name, what, value, only));
         free(value), value = NULL;
     }
 done:
@@ -255,7 +230,7 @@ vitcl_status vt_tower_open_clip(vt_config *c, const vt_json *config,
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: its text tower is %.100s, which is not supported",
                        path, name);
-    VT_TRY(check_keys(t, "text_cfg", text_keys, path));
+    VT_TRY(check_keys(t, "text_cfg", &text_keys, path));
     VT_TRY(check_types(m, model_types, VT_COUNT(model_types), path));
     VT_TRY(check_types(t, text_types, VT_COUNT(text_types), path));
     snprintf(c->name, sizeof c->name, "open_clip");
@@ -422,7 +397,7 @@ vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
     if (!vt_json_is_object(v))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: open_clip_config.json has no vision_cfg", path);
-    VT_TRY(check_keys(v, "vision_cfg", picture_keys, path));
+    VT_TRY(check_keys(v, "vision_cfg", &picture_keys, path));
     VT_TRY(check_types(m, model_types, VT_COUNT(model_types), path));
     VT_TRY(check_types(v, picture_types, VT_COUNT(picture_types), path));
     VT_TRY(check_types(config, root_types, VT_COUNT(root_types), path));

@@ -26,45 +26,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* timm writes the arguments of its call, such as "in_chans": 3. */
-static bool is_default(const vt_json *args, const char *key)
-{
-    const vt_json *v = vt_json_get(args, key);
-    uint64_t n = 0;
-
-    return !v || vt_json_is_null(v) ||
-           (strcmp(key, "in_chans") == 0 && vt_json_uint(&n, v) && n == 3);
-}
-
-static vitcl_status refuse(const vt_json *args, const char *pool,
-                           const char *path)
-{
-    static const char *const keys[] = {
-        "stem_type",    "avg_down",      "preact",      "basic",
-        "act_layer",    "norm_layer",    "conv_layer",  "in_chans",
-        "bottle_ratio", "output_stride", "width_factor"};
-
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (!is_default(args, keys[i]))
-            return vt_fail(VITCL_EUNSUPPORTED,
-                           "%s: model_args sets %s, which is not supported",
-                           path, keys[i]);
-    if (pool[0] && strcmp(pool, "avg") != 0)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: global_pool \"%s\" is not supported here", path,
-                       pool);
-    return VITCL_OK;
-}
-
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
     vitcl_status st = VITCL_OK;
-    const vt_json *args = vt_json_get(config, "model_args");
     const vt_json *cfg = vt_json_get(config, "pretrained_cfg");
-    const char *pool = vt_config_text(args, "global_pool"), *bad = NULL;
+    const char *bad = NULL;
 
-    VT_TRY(refuse(args, pool, path));
     if (!vt_config_pair(&c->height, &c->width_px, cfg, "input_size", &bad))
         c->height = c->width_px = 224;
     if (bad) {
@@ -147,7 +115,7 @@ static const vt_field fields[] = {
     SEEN("channels", stem_width),
     SEEN("stem_chs", stem_width),
     SEEN("num_classes", classes),
-    TEXT("global_pool", said.pool),
+    ONLY("global_pool", "\"avg\"|\"\""),
     ONLY("in_chans", "3"),
     END,
 };

@@ -8,6 +8,7 @@
  */
 #include "models/config.h"
 #include "models/family.h"
+#include "models/fields.h"
 #include "models/model_private.h"
 #include "models/tower.h"
 
@@ -101,33 +102,19 @@ static const vt_json *text_config(const vt_json *config)
     return vt_json_is_object(v) ? v : NULL;
 }
 
-static vitcl_status read_eps(vt_config *c, const vt_json *v, const char *path)
-{
-    const vt_json *written = vt_json_get(v, "layer_norm_eps");
-    double eps = (double)c->eps;
-    vitcl_status st = VITCL_OK;
-
-    if (!vt_json_is_null(written))
-        st = vt_json_within(&eps, written, "layer_norm_eps", 1e-12, 1, path);
-    c->eps = (float)eps;
-    return st;
-}
-
-/* An activation's name of another type would be taken as missing. */
-static vitcl_status read_act(vt_config *c, const vt_json *v, const char *path)
-{
-    const vt_json *written = vt_json_get(v, "hidden_act");
-    const char *word = "of another type";
-
-    if (!written || vt_json_is_null(written))
-        return VITCL_OK;
-    vt_json_string(&word, written);
-    return vt_act_parse(&c->act, word)
-               ? VITCL_OK
-               : vt_fail(VITCL_EUNSUPPORTED,
-                         "%s: hidden_act \"%.60s\" is not supported", path,
-                         word);
-}
+static const vt_field fields[] = {
+    SIZE("hidden_size", width, VT_MOST_WIDTH),
+    SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    SIZE("num_attention_heads", heads, VT_MOST_WIDTH),
+    SIZE("num_hidden_layers", depth, VT_MOST_DEPTH),
+    SIZE("max_position_embeddings", context, VT_MOST_TOKENS),
+    SIZE("vocab_size", vocabulary, VT_MOST_WORDS),
+    COUNT("eos_token_id", end, INT32_MAX, 49407),
+    ACT("hidden_act"),
+    EPS("layer_norm_eps"),
+    END,
+};
+static const vt_keys keys = {NULL, fields, NULL, NULL};
 
 static vitcl_status read_plain(const vt_json *config, const char *path)
 {
@@ -157,16 +144,10 @@ vitcl_status vt_tower_hf(vt_config *c, const vt_json *config, const char *path)
     c->heads = k->heads, c->depth = 12;
     c->context = k->context, c->vocabulary = k->vocabulary;
     c->act = k->act, c->eps = k->eps;
-    c->end_kind = k->end_kind, c->end = 49407;
+    c->end_kind = k->end_kind;
     c->logit_scale = k->logit_scale, c->logit_bias = k->logit_bias;
-    vt_config_number(&c->width, v, "hidden_size", VT_MOST_WIDTH, &bad);
-    vt_config_number(&c->mlp, v, "intermediate_size", VT_MOST_MLP, &bad);
-    vt_config_number(&c->heads, v, "num_attention_heads", VT_MOST_WIDTH, &bad);
-    vt_config_number(&c->depth, v, "num_hidden_layers", VT_MOST_DEPTH, &bad);
-    vt_config_number(&c->context, v, "max_position_embeddings", VT_MOST_TOKENS,
-                     &bad);
-    vt_config_number(&c->vocabulary, v, "vocab_size", VT_MOST_WORDS, &bad);
-    vt_config_count(&c->end, v, "eos_token_id", INT32_MAX, &bad);
+    VT_TRY(vt_fields_check(&keys, v, path));
+    VT_TRY(vt_fields_read(c, &keys, v, path));
     if (c->end == 2 && k->two_is_highest)
         c->end_kind = VT_END_HIGHEST;
     c->projection = c->width;
@@ -181,8 +162,6 @@ vitcl_status vt_tower_hf(vt_config *c, const vt_json *config, const char *path)
         st = vt_bad_number(path, bad);
         goto done;
     }
-    VT_TRY(read_act(c, v, path));
-    VT_TRY(read_eps(c, v, path));
     VT_TRY(read_plain(config, path));
 done:
     return st;
