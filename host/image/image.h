@@ -127,10 +127,11 @@ vitcl_status vt_preprocess_check(const vt_preprocess *p, const char *name);
 /* As timm, refuses keys of a pretrained_cfg that it does not have; NULL: there
  * is none. */
 vitcl_status vt_preprocess_timm_keys(const vt_json *cfg, const char *name);
-/* preprocessor NULL: the defaults of transformers for that type. Says Pillow's
- * or torchvision's by the preprocessor alone. */
+/* preprocessor NULL: the defaults of transformers. usual: the processor of a
+ * model whose file names none, such as "CLIP"; NULL: "ViT". Says Pillow's or
+ * torchvision's by the preprocessor alone. */
 vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
-                              const char *model_type, uint32_t height,
+                              const char *usual, uint32_t height,
                               uint32_t width, const char *name);
 /* Whose resize transformers had by default when it saved these files. joined:
  * the preprocessor is a part of processor_config.json, as since transformers 5.
@@ -141,12 +142,12 @@ vt_pixels vt_hf_pixels(const vt_json *preprocessor, bool joined,
  * is another processor. */
 vitcl_status vt_preprocess_hf_patches(uint32_t *patches,
                                       const vt_json *preprocessor,
-                                      const char *model_type, uint32_t patch,
+                                      const char *usual, uint32_t patch,
                                       const char *name);
 /* The size of the pictures that this processor makes. */
 vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
                                    const vt_json *preprocessor,
-                                   const char *model_type, const char *name);
+                                   const char *usual, const char *name);
 /* The preprocessing of Google's .npz files, which have no config. */
 void vt_preprocess_default(vt_preprocess *out, uint32_t height, uint32_t width);
 

@@ -40,7 +40,6 @@ static const char *const box_keys[] = {
 /* The defaults of a processor. */
 typedef struct hf_kind {
     const char *processor; /* before ImageProcessor or FeatureExtractor */
-    const char *models;    /* its model_types, separated by spaces */
     bool shortest;         /* is the default size one of the shortest edge? */
     bool number_shortest;  /* and a bare number as `size`? */
     bool crop;
@@ -52,35 +51,27 @@ typedef struct hf_kind {
 } hf_kind;
 
 static const hf_kind hf_kinds[] = {
-    {"ViT", " vit vit_msn vit_mae ijepa ", false, false, false, false, 224, 0,
-     VT_BILINEAR, half, half, 0},
-    {"DeiT", " deit ", false, false, true, false, 256, 224, VT_BICUBIC, half,
-     half, 0},
-    {"Beit", " beit data2vec-vision ", false, false, false, false, 224, 224,
-     VT_BICUBIC, half, half, 0},
-    {"CLIP",
-     " clip clip_vision_model metaclip_2 metaclip_2_vision_model altclip "
-     "altclip_vision_model aimv2 aimv2_vision_model ",
-     true, true, true, true, 224, 224, VT_BICUBIC, clip_mean, clip_std, 0},
-    {"ChineseCLIP", " chinese_clip chinese_clip_vision_model ", true, true,
-     true, true, 224, 224, VT_BICUBIC, clip_mean, clip_std, 0},
-    {"DPT", " dpt ", false, false, false, false, 384, 0, VT_BICUBIC, half, half,
+    {"ViT", false, false, false, false, 224, 0, VT_BILINEAR, half, half, 0},
+    {"DeiT", false, false, true, false, 256, 224, VT_BICUBIC, half, half, 0},
+    {"Beit", false, false, false, false, 224, 224, VT_BICUBIC, half, half, 0},
+    {"CLIP", true, true, true, true, 224, 224, VT_BICUBIC, clip_mean, clip_std,
      0},
-    {"Tipsv2", " tipsv2 tipsv2_vision_model ", false, false, false, true, 448,
-     0, VT_BILINEAR, zero, one, 0},
-    {"Yolos", " yolos ", false, true, false, false, 0, 0, VT_BILINEAR,
-     imagenet_mean, imagenet_std, 0},
-    {"Bit", " bit dinov2 dinov2_with_registers ", true, true, true, true, 224,
-     224, VT_BICUBIC, clip_mean, clip_std, 0},
-    {"ViTHybrid", " vit-hybrid vit_hybrid ", true, true, true, true, 224, 224,
-     VT_BICUBIC, clip_mean, clip_std, 0},
+    {"ChineseCLIP", true, true, true, true, 224, 224, VT_BICUBIC, clip_mean,
+     clip_std, 0},
+    {"DPT", false, false, false, false, 384, 0, VT_BICUBIC, half, half, 0},
+    {"Tipsv2", false, false, false, true, 448, 0, VT_BILINEAR, zero, one, 0},
+    {"Yolos", false, true, false, false, 0, 0, VT_BILINEAR, imagenet_mean,
+     imagenet_std, 0},
+    {"Bit", true, true, true, true, 224, 224, VT_BICUBIC, clip_mean, clip_std,
+     0},
+    {"ViTHybrid", true, true, true, true, 224, 224, VT_BICUBIC, clip_mean,
+     clip_std, 0},
     /* transformers resizes them as floats, here as 8 bits */
-    {"DINOv3ViT", " dinov3_vit ", false, false, false, false, 224, 0,
-     VT_BILINEAR, imagenet_mean, imagenet_std, 0},
-    {"Siglip", " siglip siglip_vision_model ", false, true, false, true, 224, 0,
-     VT_BICUBIC, half, half, 0},
-    {"Siglip2", " siglip2 siglip2_vision_model ", false, true, false, false,
-     224, 0, VT_BILINEAR, half, half, 256},
+    {"DINOv3ViT", false, false, false, false, 224, 0, VT_BILINEAR,
+     imagenet_mean, imagenet_std, 0},
+    {"Siglip", false, true, false, true, 224, 0, VT_BICUBIC, half, half, 0},
+    {"Siglip2", false, true, false, false, 224, 0, VT_BILINEAR, half, half,
+     256},
 };
 
 static bool hf_processor(const char **word, const vt_json *c)
@@ -136,11 +127,9 @@ vt_pixels vt_hf_pixels(const vt_json *preprocessor, bool joined,
 }
 
 static vitcl_status hf_find(const hf_kind **out, const vt_json *c,
-                            const char *model_type, const char *name)
+                            const char *usual, const char *name)
 {
     const char *word = NULL;
-    char *spaced = NULL;
-    vitcl_status st = VITCL_OK;
 
     *out = NULL;
     if (hf_processor(&word, c)) {
@@ -152,18 +141,14 @@ static vitcl_status hf_find(const hf_kind **out, const vt_json *c,
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: unknown image_processor_type \"%s\"", name, word);
     }
-    VT_TRY(vt_format(&spaced, " %s ", model_type ? model_type : "vit"));
     for (size_t i = 0; i < VT_COUNT(hf_kinds); i++)
-        if (strstr(hf_kinds[i].models, spaced))
+        if (strcmp(hf_kinds[i].processor, usual ? usual : "ViT") == 0)
             *out = &hf_kinds[i];
-    if (!*out)
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: unknown preprocessing of \"%s\" models; add a "
-                     "preprocessor_config.json",
-                     name, model_type);
-done:
-    free(spaced);
-    return st;
+    return *out ? VITCL_OK
+                : vt_fail(VITCL_EUNSUPPORTED,
+                          "%s: unknown preprocessing of \"%s\" models; add a "
+                          "preprocessor_config.json",
+                          name, usual);
 }
 
 /* `size` or `crop_size`: n, [h, w], [n], {height, width}, {shortest_edge}.
@@ -313,7 +298,7 @@ done:
 }
 
 static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
-                             const char *model_type, const char *name)
+                             const char *usual, const char *name)
 {
     vitcl_status st = VITCL_OK;
     const vt_json *device = vt_json_get(c, "device");
@@ -322,7 +307,7 @@ static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
     if (c && !vt_json_is_object(c))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the preprocessor's config is not an object", name);
-    VT_TRY(hf_find(kind, c, model_type, name));
+    VT_TRY(hf_find(kind, c, usual, name));
     VT_TRY(vt_how_keys(c, (*kind)->patches ? patch_keys : hf_keys,
                        (*kind)->size ? NULL : box_keys, name));
     /* torchvision's resize on another one gives other pixels */
@@ -335,7 +320,7 @@ done:
 
 vitcl_status vt_preprocess_hf_patches(uint32_t *patches,
                                       const vt_json *preprocessor,
-                                      const char *model_type, uint32_t patch,
+                                      const char *usual, uint32_t patch,
                                       const char *name)
 {
     const vt_json *size = vt_json_get(preprocessor, "patch_size");
@@ -344,7 +329,7 @@ vitcl_status vt_preprocess_hf_patches(uint32_t *patches,
     uint64_t n = 16;
     vitcl_status st;
 
-    VT_TRY(hf_begin(&kind, preprocessor, model_type, name));
+    VT_TRY(hf_begin(&kind, preprocessor, usual, name));
     *patches = kind->patches;
     if (!*patches)
         goto done;
@@ -358,13 +343,13 @@ done:
 
 vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
                                    const vt_json *preprocessor,
-                                   const char *model_type, const char *name)
+                                   const char *usual, const char *name)
 {
     const hf_kind *kind = NULL;
     hf_sizes s = {0};
     vitcl_status st;
 
-    VT_TRY(hf_begin(&kind, preprocessor, model_type, name));
+    VT_TRY(hf_begin(&kind, preprocessor, usual, name));
     VT_TRY(hf_read_sizes(&s, kind, preprocessor, 0, 0, name));
     if (s.crop)
         *height = s.crop_h, *width = s.crop_w;
@@ -379,7 +364,7 @@ done:
 }
 
 vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
-                              const char *model_type, uint32_t height,
+                              const char *usual, uint32_t height,
                               uint32_t width, const char *name)
 {
     const vt_json *c = preprocessor;
@@ -389,7 +374,7 @@ vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
     vitcl_status st;
 
     VT_TRY(vt_how_target(height, width));
-    VT_TRY(hf_begin(&kind, c, model_type, name));
+    VT_TRY(hf_begin(&kind, c, usual, name));
     p.filter = kind->filter;
     p.pixels = vt_hf_pixels(c, false, NULL);
     p.on_white = kind->on_white;

@@ -144,6 +144,7 @@ static const vt_keys keys = {NULL, fields, "attention_dropout", NULL};
 
 static const vt_hf_class classes[] = {
     {.types = "aimv2",
+     .processor = "CLIP",
      .keys = &keys,
      .towers = true,
      .other = "AIMv2's",

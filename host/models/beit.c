@@ -114,6 +114,7 @@ static const vt_mark marks[] = {
 
 static const vt_hf_class classes[] = {
     {.types = "beit|data2vec-vision",
+     .processor = "Beit",
      .keys = &hf_keys,
      .eps = 1e-12f,
      .act = VT_ACT_GELU},

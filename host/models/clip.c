@@ -87,10 +87,12 @@ static const vt_text_class text = {.two_is_highest = true, OF_TEXTS},
     .types = (type), .keys = &vt_hf_tower, .towers = true, .dict = true,       \
     .eps = 1e-5f, .act = VT_ACT_GELU_QUICK
 static const vt_hf_class classes[] = {
-    {BOTH("clip"), .text = &text},
-    {BOTH("metaclip_2"), .text = &metaclip_text},
-    {BOTH("chinese_clip"), .other = "Chinese CLIP's, a BERT"},
-    {BOTH("altclip"), .other = "AltCLIP's, an XLM-RoBERTa"},
+    {BOTH("clip"), .processor = "CLIP", .text = &text},
+    {BOTH("metaclip_2"), .processor = "CLIP", .text = &metaclip_text},
+    {BOTH("chinese_clip"), .processor = "ChineseCLIP",
+     .other = "Chinese CLIP's, a BERT"},
+    {BOTH("altclip"), .processor = "CLIP",
+     .other = "AltCLIP's, an XLM-RoBERTa"},
     {.types = NULL},
 };
 

@@ -61,7 +61,11 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 }
 
 static const vt_hf_class classes[] = {
-    {.types = "deit", .keys = &vt_hf_vit, .eps = 1e-12f, .act = VT_ACT_GELU},
+    {.types = "deit",
+     .processor = "DeiT",
+     .keys = &vt_hf_vit,
+     .eps = 1e-12f,
+     .act = VT_ACT_GELU},
     {.types = NULL},
 };
 

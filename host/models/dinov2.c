@@ -104,9 +104,10 @@ static const vt_keys tipsv2_keys = {vt_hf_fields, tipsv2, IDLE, NULL};
 #define CLASS(type, of)                                                        \
     .types = (type), .keys = &(of), .eps = 1e-6f, .act = VT_ACT_GELU
 static const vt_hf_class classes[] = {
-    {CLASS("dinov2", none_keys)},
-    {CLASS("dinov2_with_registers", with_keys)},
-    {CLASS("tipsv2", tipsv2_keys), .towers = true, .other = "TIPSv2's"},
+    {CLASS("dinov2", none_keys), .processor = "Bit"},
+    {CLASS("dinov2_with_registers", with_keys), .processor = "Bit"},
+    {CLASS("tipsv2", tipsv2_keys), .processor = "Tipsv2", .towers = true,
+     .other = "TIPSv2's"},
     {.types = NULL},
 };
 

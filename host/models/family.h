@@ -28,6 +28,7 @@ extern const vt_text_class vt_siglip_text; /* NaFlex's, too */
 typedef struct vt_hf_class {
     const char *types;          /* model_types, separated by "|" */
     const struct vt_keys *keys; /* see fields.h */
+    const char *processor; /* if its files name none: image/preprocess_hf.c */
     /* They are of two towers: with "_vision_model" behind it a type is of the
      * picture tower alone, with "_text_model" of the text tower. */
     bool towers;

@@ -194,6 +194,7 @@ static const vt_mark marks[] = {
 
 static const vt_hf_class classes[] = {
     {.types = "siglip2",
+     .processor = "Siglip2",
      .keys = &hf_keys,
      .towers = true,
      .text = &vt_siglip_text,

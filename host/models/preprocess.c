@@ -22,6 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of its class, where the files do not name one. */
+static const char *processor(const vt_model *m)
+{
+    const vt_hf_class *k = vt_hf_class_of(m->config.family, m->type);
+
+    return k && k->processor ? k->processor : m->type;
+}
+
 vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
                                  uint32_t height, uint32_t width)
 {
@@ -48,8 +56,8 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
     else if (source == VT_SOURCE_TIMM && m->json)
         st = vt_preprocess_timm(&p, m->json, height, width, file);
     else if (source == VT_SOURCE_HF)
-        st =
-            vt_preprocess_hf(&p, m->preprocessor, m->type, height, width, file);
+        st = vt_preprocess_hf(&p, m->preprocessor, processor(m), height, width,
+                              file);
     else
         vt_preprocess_default(&p, height, width);
     VT_TRY(st);
@@ -80,7 +88,7 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
                        "size (--size)",
                        file));
     if (any && m->config.budget && source == VT_SOURCE_HF)
-        VT_TRY(vt_preprocess_hf_patches(&height, m->preprocessor, m->type,
+        VT_TRY(vt_preprocess_hf_patches(&height, m->preprocessor, processor(m),
                                         (uint32_t)m->config.patch_h, file));
     if (any && vt_model_patches(m))
         vt_preprocess_any(&p, (uint32_t)m->config.patch_h,
@@ -105,7 +113,7 @@ int vt_model_patches(const vt_model *m)
     if (!c->budget || m->patches)
         return (int)m->patches;
     if (c->source == VT_SOURCE_HF &&
-        vt_preprocess_hf_patches(&n, m->preprocessor, m->type,
+        vt_preprocess_hf_patches(&n, m->preprocessor, processor(m),
                                  (uint32_t)c->patch_h, m->path) == VITCL_OK &&
         n)
         return (int)n;
@@ -155,8 +163,8 @@ void vt_model_input(uint32_t *height, uint32_t *width, const vt_model *m)
      * DINOv2 was trained at 518, and its published processor has 224. */
     if (c->source != VT_SOURCE_HF || !c->family->processor_size ||
         !vt_model_preprocessor(m) ||
-        vt_preprocess_hf_size(&h, &w, vt_model_preprocessor(m),
-                              vt_model_type(m), c->name) != VITCL_OK ||
+        vt_preprocess_hf_size(&h, &w, vt_model_preprocessor(m), processor(m),
+                              c->name) != VITCL_OK ||
         !vt_model_tokens(m, (int)h, (int)w))
         return;
     *height = h;

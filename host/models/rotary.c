@@ -238,6 +238,7 @@ static const vt_keys keys = {
 
 static const vt_hf_class classes[] = {
     {.types = "dinov3_vit",
+     .processor = "DINOv3ViT",
      .keys = &keys,
      .eps = 1e-5f,
      .act = VT_ACT_GELU,

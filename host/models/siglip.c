@@ -71,6 +71,7 @@ const vt_text_class vt_siglip_text = {
 
 static const vt_hf_class classes[] = {
     {.types = "siglip",
+     .processor = "Siglip",
      .keys = &vt_hf_tower,
      .towers = true,
      .text = &vt_siglip_text,

@@ -435,10 +435,20 @@ const vt_keys vt_hf_vit = {
     "backbone|backbone_config"};
 
 #define PLAIN(type)                                                            \
-    .types = (type), .keys = &vt_hf_vit, .eps = 1e-12f, .act = VT_ACT_GELU
+    .types = (type), .processor = "ViT", .keys = &vt_hf_vit, .eps = 1e-12f,    \
+    .act = VT_ACT_GELU
 static const vt_hf_class classes[] = {
-    {PLAIN("vit|vit_mae|dpt")},
-    {.types = "vit_msn", .keys = &vt_hf_vit, .eps = 1e-6f, .act = VT_ACT_GELU},
+    {PLAIN("vit|vit_mae")},
+    {.types = "vit_msn",
+     .processor = "ViT",
+     .keys = &vt_hf_vit,
+     .eps = 1e-6f,
+     .act = VT_ACT_GELU},
+    {.types = "dpt",
+     .keys = &vt_hf_vit,
+     .processor = "DPT",
+     .eps = 1e-12f,
+     .act = VT_ACT_GELU},
     {PLAIN("ijepa"), .no_class_token = true},
     {.types = NULL},
 };

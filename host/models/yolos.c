@@ -80,6 +80,7 @@ static const vt_keys keys = {
 
 static const vt_hf_class classes[] = {
     {.types = "yolos",
+     .processor = "Yolos",
      .keys = &keys,
      .eps = 1e-12f,
      .act = VT_ACT_GELU,

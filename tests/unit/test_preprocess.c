@@ -171,20 +171,20 @@ static const spelling spellings[] = {
     /* HF: bare numbers, lists, old names, missing keys */
     {"{\"size\":224,\"resample\":2,\"feature_extractor_type\":"
      "\"ViTFeatureExtractor\",\"do_normalize\":true}",
-     "vit", 224, 224, VT_FIT_SQUASH, VT_CROP_NONE, VT_BILINEAR, 224, 224},
+     "ViT", 224, 224, VT_FIT_SQUASH, VT_CROP_NONE, VT_BILINEAR, 224, 224},
     {"{\"size\":224,\"crop_size\":224,\"resample\":3,\"do_center_crop\":true,"
      "\"feature_extractor_type\":\"CLIPFeatureExtractor\"}",
-     "clip", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 224, 224},
+     "CLIP", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 224, 224},
     {"{\"size\":256,\"crop_size\":224,\"do_center_crop\":true,\"resample\":3,"
      "\"feature_extractor_type\":\"DeiTFeatureExtractor\"}",
-     "deit", 224, 224, VT_FIT_SQUASH, VT_CROP_HF, VT_BICUBIC, 256, 256},
-    {"{\"size\":256,\"crop_size\":224}", "dinov2", 224, 224, VT_FIT_SHORTEST,
+     "DeiT", 224, 224, VT_FIT_SQUASH, VT_CROP_HF, VT_BICUBIC, 256, 256},
+    {"{\"size\":256,\"crop_size\":224}", "Bit", 224, 224, VT_FIT_SHORTEST,
      VT_CROP_HF, VT_BICUBIC, 256, 256},
-    {"{\"size\":[192,256]}", "vit", 192, 256, VT_FIT_SQUASH, VT_CROP_NONE,
+    {"{\"size\":[192,256]}", "ViT", 192, 256, VT_FIT_SQUASH, VT_CROP_NONE,
      VT_BILINEAR, 192, 256},
-    {"{\"size\":{\"height\":384,\"width\":384}}", "siglip", 384, 384,
+    {"{\"size\":{\"height\":384,\"width\":384}}", "Siglip", 384, 384,
      VT_FIT_SQUASH, VT_CROP_NONE, VT_BICUBIC, 384, 384},
-    {"{\"do_resize\":false,\"do_center_crop\":true}", "vit", 224, 224,
+    {"{\"do_resize\":false,\"do_center_crop\":true}", "ViT", 224, 224,
      VT_FIT_NONE, VT_CROP_HF, VT_BILINEAR, 224, 224},
     {"{\"do_pad\":false,\"pad_size\":null,\"do_convert_rgb\":true,"
      "\"processor_class\":\"CLIPProcessor\",\"image_processor_type\":"
@@ -193,44 +193,44 @@ static const spelling spellings[] = {
     /* HF, another size than trained: all scales along */
     {"{\"size\":{\"shortest_edge\":256},\"crop_size\":{\"height\":224,"
      "\"width\":224}}",
-     "dinov2", 448, 448, VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 512, 512},
-    {"{\"size\":{\"height\":224,\"width\":224}}", "vit", 384, 384,
+     "Bit", 448, 448, VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 512, 512},
+    {"{\"size\":{\"height\":224,\"width\":224}}", "ViT", 384, 384,
      VT_FIT_SQUASH, VT_CROP_NONE, VT_BILINEAR, 384, 384},
-    {"{\"size\":256,\"crop_size\":224}", "deit", 384, 384, VT_FIT_SQUASH,
+    {"{\"size\":256,\"crop_size\":224}", "DeiT", 384, 384, VT_FIT_SQUASH,
      VT_CROP_HF, VT_BICUBIC, 438, 438},
     /* one number in a list is the shorter side where a bare number is; two are
      * both sides */
-    {"{\"size\":[256]}", "dinov2", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF,
+    {"{\"size\":[256]}", "Bit", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF,
      VT_BICUBIC, 256, 256},
-    {"{\"size\":[240,256]}", "dinov2", 224, 224, VT_FIT_SQUASH, VT_CROP_HF,
+    {"{\"size\":[240,256]}", "Bit", 224, 224, VT_FIT_SQUASH, VT_CROP_HF,
      VT_BICUBIC, 240, 256},
-    {"{\"size\":[192]}", "vit", 192, 192, VT_FIT_SQUASH, VT_CROP_NONE,
+    {"{\"size\":[192]}", "ViT", 192, 192, VT_FIT_SQUASH, VT_CROP_NONE,
      VT_BILINEAR, 192, 192},
     /* a bare number is what default_to_square or the processor's class says */
     {"{\"size\":256,\"default_to_square\":false,\"do_center_crop\":true,"
      "\"crop_size\":224}",
-     "vit", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF, VT_BILINEAR, 256, 256},
-    {"{\"size\":224,\"default_to_square\":true}", "clip", 224, 224,
+     "ViT", 224, 224, VT_FIT_SHORTEST, VT_CROP_HF, VT_BILINEAR, 256, 256},
+    {"{\"size\":224,\"default_to_square\":true}", "CLIP", 224, 224,
      VT_FIT_SQUASH, VT_CROP_HF, VT_BICUBIC, 224, 224},
-    {"{\"size\":256,\"default_to_square\":null,\"do_center_crop\":true}", "vit",
+    {"{\"size\":256,\"default_to_square\":null,\"do_center_crop\":true}", "ViT",
      224, 224, VT_FIT_SHORTEST, VT_CROP_HF, VT_BILINEAR, 256, 256},
-    {"{\"do_center_crop\":null}", "deit", 256, 256, VT_FIT_SQUASH, VT_CROP_NONE,
+    {"{\"do_center_crop\":null}", "DeiT", 256, 256, VT_FIT_SQUASH, VT_CROP_NONE,
      VT_BICUBIC, 256, 256},
-    {"{\"do_resize\":null}", "clip", 224, 224, VT_FIT_NONE, VT_CROP_HF,
+    {"{\"do_resize\":null}", "CLIP", 224, 224, VT_FIT_NONE, VT_CROP_HF,
      VT_BICUBIC, 224, 224},
-    {"{\"size\":224,\"default_to_square\":null}", "clip", 224, 224,
+    {"{\"size\":224,\"default_to_square\":null}", "CLIP", 224, 224,
      VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 224, 224},
-    {"{\"size\":384}", "siglip", 384, 384, VT_FIT_SHORTEST, VT_CROP_NONE,
+    {"{\"size\":384}", "Siglip", 384, 384, VT_FIT_SHORTEST, VT_CROP_NONE,
      VT_BICUBIC, 384, 384},
-    {"{\"default_to_square\":true,\"size\":384}", "siglip", 384, 384,
+    {"{\"default_to_square\":true,\"size\":384}", "Siglip", 384, 384,
      VT_FIT_SQUASH, VT_CROP_NONE, VT_BICUBIC, 384, 384},
-    {"{\"default_to_square\":false}", "siglip", 224, 224, VT_FIT_SQUASH,
+    {"{\"default_to_square\":false}", "Siglip", 224, 224, VT_FIT_SQUASH,
      VT_CROP_NONE, VT_BICUBIC, 224, 224},
     {"{\"default_to_square\":false,\"size\":{\"height\":96,\"width\":96}}",
-     "vit", 96, 96, VT_FIT_SQUASH, VT_CROP_NONE, VT_BILINEAR, 96, 96},
-    {"{\"size\":null,\"crop_size\":null,\"resample\":null}", "clip", 224, 224,
+     "ViT", 96, 96, VT_FIT_SQUASH, VT_CROP_NONE, VT_BILINEAR, 96, 96},
+    {"{\"size\":null,\"crop_size\":null,\"resample\":null}", "CLIP", 224, 224,
      VT_FIT_SHORTEST, VT_CROP_HF, VT_BICUBIC, 224, 224},
-    {"{\"size\":{\"shortest_edge\":null,\"height\":96,\"width\":128}}", "vit",
+    {"{\"size\":{\"shortest_edge\":null,\"height\":96,\"width\":128}}", "ViT",
      96, 128, VT_FIT_SQUASH, VT_CROP_NONE, VT_BILINEAR, 96, 128},
     /* timm */
     {"{\"pretrained_cfg\":null,\"input_size\":null,\"crop_pct\":20}", NULL, 20,
@@ -270,21 +270,21 @@ Test(preprocess, numbers)
 {
     vt_preprocess p = {0};
 
-    cr_expect_eq(parse(&p, "{}", "vit", 224, 224), VITCL_OK);
+    cr_expect_eq(parse(&p, "{}", "ViT", 224, 224), VITCL_OK);
     cr_expect_float_eq(p.scale, 1.0 / 255, 1e-9); /* rescale_factor missing */
     cr_expect_float_eq(p.mean[0], 0.5, 1e-9);
     cr_expect_eq(parse(&p, "{\"do_rescale\":false,\"do_normalize\":false}",
-                       "vit", 224, 224),
+                       "ViT", 224, 224),
                  VITCL_OK);
     cr_expect(p.scale == 1 && p.mean[1] == 0 && p.std[2] == 1);
     cr_expect_eq(parse(&p, "{\"do_rescale\":null,\"do_convert_rgb\":null}",
-                       "clip", 224, 224),
+                       "CLIP", 224, 224),
                  VITCL_OK);
     cr_expect(p.scale == 1 && p.mean[1] == 0.4578275f && !p.on_white);
     cr_expect_eq(parse(&p,
                        "{\"image_mean\":[0.1,0.2,0.3],\"image_std\":[1,2,3],"
                        "\"rescale_factor\":0.5}",
-                       "clip", 224, 224),
+                       "CLIP", 224, 224),
                  VITCL_OK);
     cr_expect(p.scale == 0.5f && p.mean[2] == 0.3f && p.std[1] == 2);
     cr_expect_eq(parse(&p, "{\"pretrained_cfg\":{\"crop_mode\":\"border\"}}",
@@ -307,7 +307,7 @@ Test(preprocess, numbers)
     cr_expect(p.fill[0] == 76 && p.fill[1] == 230 && p.fill[2] == 178,
               "%u %u %u", p.fill[0], p.fill[1], p.fill[2]);
     cr_expect_eq(parse(&p, "{\"rescale_factor\":999999,\"image_mean\":0.25}",
-                       "vit", 224, 224),
+                       "ViT", 224, 224),
                  VITCL_OK);
     cr_expect(p.scale == 999999 && p.mean[0] == 0.25f && p.mean[2] == 0.25f);
     vt_preprocess_default(&p, 32, 48);
@@ -320,25 +320,25 @@ Test(preprocess, refused)
     static const struct {
         const char *text, *model, *word;
     } cases[] = {
-        {"{\"do_flip_channel_order\":true}", "vit", "do_flip_channel_order"},
-        {"{\"do_pad\":true}", "vit", "do_pad"},
-        {"{\"device\":\"cuda\"}", "vit", "device"},
-        {"{\"device\":false}", "vit", "device"},
-        {"{\"crop_pct\":0.875}", "vit", "crop_pct"},
-        {"{\"image_processor_type\":\"LevitImageProcessor\"}", "vit", "Levit"},
-        {"{\"size\":{\"shortest_edge\":224,\"longest_edge\":300}}", "clip",
+        {"{\"do_flip_channel_order\":true}", "ViT", "do_flip_channel_order"},
+        {"{\"do_pad\":true}", "ViT", "do_pad"},
+        {"{\"device\":\"cuda\"}", "ViT", "device"},
+        {"{\"device\":false}", "ViT", "device"},
+        {"{\"crop_pct\":0.875}", "ViT", "crop_pct"},
+        {"{\"image_processor_type\":\"LevitImageProcessor\"}", "ViT", "Levit"},
+        {"{\"size\":{\"shortest_edge\":224,\"longest_edge\":300}}", "CLIP",
          "longest_edge"},
-        {"{\"size\":{\"height\":224}}", "vit", "size"},
-        {"{\"size\":0}", "vit", "size"},
-        {"{\"size\":-1}", "vit", "size"},
-        {"{\"size\":99999}", "vit", "size"},
-        {"{\"size\":[1,2,3]}", "vit", "size"},
-        {"{\"resample\":6}", "vit", "resample"},
-        {"{\"resample\":\"bicubic\"}", "vit", "resample"},
-        {"{\"do_resize\":1}", "vit", "do_resize"},
-        {"{\"image_mean\":[1,2]}", "vit", "image_mean"},
-        {"{\"image_std\":[1,0,1]}", "vit", "image_std"},
-        {"{\"rescale_factor\":-1}", "vit", "rescale_factor"},
+        {"{\"size\":{\"height\":224}}", "ViT", "size"},
+        {"{\"size\":0}", "ViT", "size"},
+        {"{\"size\":-1}", "ViT", "size"},
+        {"{\"size\":99999}", "ViT", "size"},
+        {"{\"size\":[1,2,3]}", "ViT", "size"},
+        {"{\"resample\":6}", "ViT", "resample"},
+        {"{\"resample\":\"bicubic\"}", "ViT", "resample"},
+        {"{\"do_resize\":1}", "ViT", "do_resize"},
+        {"{\"image_mean\":[1,2]}", "ViT", "image_mean"},
+        {"{\"image_std\":[1,0,1]}", "ViT", "image_std"},
+        {"{\"rescale_factor\":-1}", "ViT", "rescale_factor"},
         {"{\"pretrained_cfg\":{\"gamma\":2}}", NULL, "gamma"},
         {"{\"pretrained_cfg\":{\"global_pool\":\"avg\"}}", NULL, "global_pool"},
         {"{\"pretrained_cfg\":{\"crop_pct\":0}}", NULL, "crop_pct"},
@@ -361,23 +361,23 @@ Test(preprocess, refused)
         {"{\"mean\":[0.5,0.5,1e6]}", NULL, "mean"},
         {"{\"mean\":[]}", NULL, "mean"},
         {"{\"mean\":\"0.5\"}", NULL, "mean"},
-        {"{\"image_processor_type\":\"ViTProcessor\"}", "vit", "ViTProcessor"},
-        {"{\"feature_extractor_type\":\"Vi\"}", "vit", "\"Vi\""},
-        {"{\"size\":{\"shortest_edge\":224,\"height\":224}}", "clip", "size"},
-        {"{\"size\":{\"shortest_edge\":0}}", "clip", "size"},
-        {"{\"size\":{\"height\":224,\"width\":0}}", "vit", "size"},
-        {"{\"size\":[224,0]}", "vit", "size"},
-        {"{\"size\":[]}", "vit", "size"},
-        {"{\"crop_size\":[0,224]}", "vit", "crop_size"},
-        {"{\"rescale_factor\":1e6}", "vit", "rescale_factor"},
-        {"{\"do_rescale\":0}", "vit", "do_rescale"},
-        {"{\"do_normalize\":\"no\"}", "vit", "do_normalize"},
-        {"{\"do_center_crop\":1}", "vit", "do_center_crop"},
-        {"{\"do_convert_rgb\":1}", "vit", "do_convert_rgb"},
-        {"{\"default_to_square\":1}", "vit", "default_to_square"},
-        {"{\"crop_size\":{\"shortest_edge\":224}}", "clip", "crop_size"},
+        {"{\"image_processor_type\":\"ViTProcessor\"}", "ViT", "ViTProcessor"},
+        {"{\"feature_extractor_type\":\"Vi\"}", "ViT", "\"Vi\""},
+        {"{\"size\":{\"shortest_edge\":224,\"height\":224}}", "CLIP", "size"},
+        {"{\"size\":{\"shortest_edge\":0}}", "CLIP", "size"},
+        {"{\"size\":{\"height\":224,\"width\":0}}", "ViT", "size"},
+        {"{\"size\":[224,0]}", "ViT", "size"},
+        {"{\"size\":[]}", "ViT", "size"},
+        {"{\"crop_size\":[0,224]}", "ViT", "crop_size"},
+        {"{\"rescale_factor\":1e6}", "ViT", "rescale_factor"},
+        {"{\"do_rescale\":0}", "ViT", "do_rescale"},
+        {"{\"do_normalize\":\"no\"}", "ViT", "do_normalize"},
+        {"{\"do_center_crop\":1}", "ViT", "do_center_crop"},
+        {"{\"do_convert_rgb\":1}", "ViT", "do_convert_rgb"},
+        {"{\"default_to_square\":1}", "ViT", "default_to_square"},
+        {"{\"crop_size\":{\"shortest_edge\":224}}", "CLIP", "crop_size"},
         {"{\"vitcl_pixels\":\"cairo\"}", NULL, "vitcl_pixels"},
-        {"[]", "vit", "not an object"},
+        {"[]", "ViT", "not an object"},
         {"{}", "resnet", "resnet"},
     };
 
@@ -466,7 +466,7 @@ Test(preprocess, extremes)
                        NULL, 224, 224),
                  VITCL_OK);
     cr_expect_neq(vt_prepare(&out, &in, &p), VITCL_OK);
-    cr_expect_eq(parse(&p, "{\"do_resize\":false}", "vit", 224, 224), VITCL_OK);
+    cr_expect_eq(parse(&p, "{\"do_resize\":false}", "ViT", 224, 224), VITCL_OK);
     cr_expect_neq(vt_prepare(&out, &in, &p), VITCL_OK);
     cr_expect_null(out.rgb);
 }
@@ -494,7 +494,7 @@ Test(preprocess, target)
         cr_expect_eq(parse(&p, text, NULL, h, w), want, "%s", size);
         cr_expect(want == VITCL_OK || strstr(vt_message(), size), "%s",
                   vt_message());
-        cr_expect_eq(parse(&p, "{}", "vit", h, w), want, "%s", size);
+        cr_expect_eq(parse(&p, "{}", "ViT", h, w), want, "%s", size);
     }
     /* a crop of more than the picture: nothing would be left to resize to */
     cr_expect_eq(parse(&p, "{\"crop_pct\":20}", NULL, 19, 224), VITCL_ECORRUPT);
@@ -526,7 +526,7 @@ Test(preprocess, a_processors_size)
 
         cr_assert_eq(vt_json_parse(&json, text, strlen(text), 8, "x"),
                      VITCL_OK);
-        st = vt_preprocess_hf_size(&h, &w, json, "dinov2", "x");
+        st = vt_preprocess_hf_size(&h, &w, json, "Bit", "x");
         cr_expect_eq(st, cases[i].height ? VITCL_OK : VITCL_EUNSUPPORTED,
                      "%s: %s", text, vt_message());
         cr_expect(h == cases[i].height && w == cases[i].width, "%s: %ux%u",
