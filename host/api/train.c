@@ -74,68 +74,67 @@ done:
     return st;
 }
 
-/* Another training may have ended in the folder since it was checked. */
-static vitcl_status claim(vt_run_dir *out, const vitcl_train_options *o)
+/* A training on its way to vt_train(). */
+typedef struct starting {
+    vitcl_train_options o;
+    void *context; /* the caller's */
+    vt_settings s;
+    vt_dataset *d, *val;
+    uint32_t *val_label;
+    uint32_t left_out;
+    vt_left_out without;
+    double asymmetry; /* NAN: nothing was chosen by it */
+    vt_ranks ranks;
+    vt_run_dir folder;
+    bool kept; /* a checkpoint was written */
+} starting;
+
+/* Opens the pictures as these options say; o: the caller's. */
+static vitcl_status open_data(starting *t, const vitcl_train_options *as)
 {
+    const char *path = t->o.data ? t->o.data : as->data;
     vitcl_status st;
 
-    VT_TRY(vt_run_dir_claim(out, o->output, !o->resume));
-    if (!o->resume && (st = vt_run_dir_check(o->output)) != VITCL_OK)
-        vt_run_dir_leave(out); /* what is in it is not this training's */
+    if (!path)
+        return vt_fail(VITCL_EINVAL, "training needs data");
+    VT_TRY(vt_dataset_open_as(&t->d, path,
+                              &(vt_dataset_options){.training = true,
+                                                    .split = as->split,
+                                                    .follow = as->follow != 0,
+                                                    .columns = as->columns}));
+    vt_pictures_remark(t->d, &t->o, t->context);
+    t->left_out = vt_dataset_count(t->d);
 done:
     return st;
 }
 
-/* Opens the pictures to score, if there are any; adds to *left_out. */
-static vitcl_status open_val(vt_dataset **out, uint32_t **label,
-                             uint32_t *left_out, const vt_settings *s,
-                             const vitcl_train_options *o,
-                             const vt_dataset *data, void *context)
+/* Opens the pictures to score, if there are any. */
+static vitcl_status open_val(starting *t)
 {
     vitcl_status st = VITCL_OK;
-    const char *path = s->o.val;
+    const vitcl_train_options *o = &t->s.o;
 
-    if (!path)
+    if (!o->val)
         return VITCL_OK;
     VT_TRY(vt_dataset_open_as(
-        out, path,
+        &t->val, o->val,
         &(vt_dataset_options){
             .validation = true,
-            .follow = s->o.follow,
-            .columns = vt_path_is_folder(path) ? NULL : s->o.columns}));
-    vt_pictures_remark(*out, o, context);
-    *left_out += vt_dataset_count(*out);
-    VT_TRY(vt_pictures_check(NULL, *out, o, context));
-    *left_out -= vt_dataset_count(*out);
-    if (vt_dataset_count(*out) == 0) {
-        st = vt_fail(VITCL_EINVAL, "%s: no pictures", path);
-        goto done;
-    }
-    if (!s->masked) {
-        st = vt_score_match(label, *out, data);
+            .follow = o->follow,
+            .columns = vt_path_is_folder(o->val) ? NULL : o->columns}));
+    vt_pictures_remark(t->val, &t->o, t->context);
+    t->left_out += vt_dataset_count(t->val);
+    VT_TRY(vt_pictures_check(NULL, t->val, &t->o, t->context));
+    t->left_out -= vt_dataset_count(t->val);
+    if (vt_dataset_count(t->val) == 0)
+        VT_TRY(vt_fail(VITCL_EINVAL, "%s: no pictures", o->val));
+    if (!t->s.masked) {
+        st = vt_score_match(&t->val_label, t->val, t->d);
         if (st != VITCL_OK)
-            st = vt_fail_in(st, "%s", path);
+            st = vt_fail_in(st, "%s", o->val);
     }
 done:
     return st;
-}
-
-typedef struct remarks {
-    const vt_dataset *data;
-    const vitcl_train_options *options;
-    const char *changed; /* by a resumed training; NULL: nothing */
-    double asymmetry;    /* NAN: nothing was chosen by it */
-    void *context;
-} remarks;
-
-static vitcl_status tell(void *with)
-{
-    const remarks *r = with;
-
-    if (!r->options->resume)
-        return vt_pictures_tell(r->data, r->options, r->asymmetry, r->context);
-    vt_pictures_changed(r->changed, r->options, r->context);
-    return VITCL_OK;
 }
 
 /* Ranks share whole slices. */
@@ -202,113 +201,123 @@ vitcl_status vt_preset_check(const char *preset)
     return vt_arch_spec_preset(&spec, preset);
 }
 
+/* Rank 0, or the only one. */
+static vitcl_status begin(starting *t)
+{
+    vitcl_train_options *o = &t->o;
+    vitcl_status st;
+
+    if (t->ranks.count > 1 && !o->slices)
+        o->slices = t->ranks.count;
+    VT_TRY(vt_run_dir_check(o->output));
+    VT_TRY(check_ranks(&t->ranks, VT_MAX(o->slices, 1u)));
+    VT_TRY(open_data(t, o));
+    VT_TRY(vt_settings_new(&t->s, o, t->d)); /* wrong ones, before the wait */
+    vt_settings_free(&t->s);
+    VT_TRY(vt_pictures_check(&t->without, t->d, o, t->context));
+    VT_TRY(vt_pictures_judge(t->d, o));
+    if (!o->augment)
+        VT_TRY(vt_pictures_augment(&o->augment, &t->asymmetry, t->d));
+    VT_TRY(vt_settings_new(&t->s, o, t->d));
+    t->left_out -= vt_dataset_count(t->d);
+    VT_TRY(open_val(t));
+    if (t->val)
+        VT_TRY(vt_pictures_shared(t->d, t->val, o, t->context));
+    VT_TRY(vt_run_dir_claim(&t->folder, o->output, true));
+    st = vt_run_dir_check(o->output);
+    if (st != VITCL_OK) { /* another training has ended in it since */
+        vt_run_dir_leave(&t->folder);
+        goto done;
+    }
+    VT_TRY(prepare(&t->s, o->output, t->d));
+    VT_TRY(vt_left_out_save(&t->without, o->output));
+done:
+    return st;
+}
+
+static vitcl_status resume(starting *t)
+{
+    vitcl_status st;
+
+    VT_TRY(vt_settings_load(&t->s, &t->o));
+    VT_TRY(check_ranks(&t->ranks, t->s.o.slices));
+    VT_TRY(open_data(t, &t->s.o));
+    VT_TRY(vt_pictures_again(t->d, t->o.output));
+    t->left_out -= vt_dataset_count(t->d);
+    VT_TRY(open_val(t));
+    if (t->ranks.rank == 0)
+        VT_TRY(vt_run_dir_claim(&t->folder, t->o.output, false));
+done:
+    return st;
+}
+
+/* What a user should know before the first step. */
+static vitcl_status tell(void *with)
+{
+    const starting *t = with;
+
+    if (!t->o.resume)
+        return vt_pictures_tell(t->d, &t->o, t->asymmetry, t->context);
+    vt_pictures_changed(t->s.changed, &t->o, t->context);
+    return VITCL_OK;
+}
+
 vitcl_status vitcl_train(vitcl_train_event *out, vitcl_device *device,
                          const vitcl_train_options *options,
                          vitcl_train_report report, void *context)
 {
     vitcl_status st = VITCL_OK;
-    vt_settings s = {0};
-    vt_dataset *d = NULL, *val = NULL;
-    uint32_t *val_label = NULL, left_out;
-    vt_run_dir folder = {0};
-    vt_left_out without = {0};
     vitcl_train_event last = {.size = sizeof last};
-    vitcl_train_options o = {.resume = 0};
-    vt_dataset_options how = {.training = true};
-    const char *data;
-    double asymmetry = NAN;
-    vt_ranks ranks = {.count = 1};
-    bool kept = false;
+    starting t = {.context = context, .asymmetry = NAN, .ranks = {.count = 1}};
+    const vitcl_train_options *o = &t.o;
 
     VT_SIZED(out, vitcl_train_event);
     VT_GIVEN(device);
     VT_GIVEN(options);
     VT_TRY(vt_dev_alive(device->dev));
-    VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_train_options"));
-    VT_TRY(vt_precision_known(o.precision));
-    if (!o.output)
+    VT_TRY(vt_sized_options(&t.o, sizeof t.o, options, "vitcl_train_options"));
+    VT_TRY(vt_precision_known(o->precision));
+    if (!o->output)
         return vt_fail(VITCL_EINVAL, "training needs a folder for its output");
-    if (o.ranks)
-        VT_TRY(join(&ranks, device->dev));
-    if (ranks.rank > 0)
-        VT_TRY(follow(&o, &ranks));
-    if (ranks.count > 1 && !o.resume && !o.slices)
-        o.slices = ranks.count;
-    if (o.resume)
-        VT_TRY(vt_settings_load(&s, &o));
-    else
-        VT_TRY(vt_run_dir_check(o.output));
-    VT_TRY(check_ranks(&ranks, o.resume ? s.o.slices : VT_MAX(o.slices, 1u)));
-    data = o.data ? o.data : s.o.data;
-    if (!data) {
-        st = vt_fail(VITCL_EINVAL, "training needs data");
-        goto done;
-    }
-    how.split = o.resume ? s.o.split : o.split;
-    how.follow = o.resume ? s.o.follow : o.follow != 0;
-    how.columns = o.resume ? s.o.columns : o.columns;
-    VT_TRY(vt_dataset_open_as(&d, data, &how));
-    vt_pictures_remark(d, &o, context);
-    left_out = vt_dataset_count(d);
-    if (o.resume) {
-        VT_TRY(vt_pictures_again(d, o.output));
-    } else {
-        VT_TRY(vt_settings_new(&s, &o, d)); /* wrong ones, before the wait */
-        vt_settings_free(&s);
-        VT_TRY(vt_pictures_check(&without, d, &o, context));
-        VT_TRY(vt_pictures_judge(d, &o));
-        if (!o.augment)
-            VT_TRY(vt_pictures_augment(&o.augment, &asymmetry, d));
-        VT_TRY(vt_settings_new(&s, &o, d));
-    }
-    left_out -= vt_dataset_count(d);
-    VT_TRY(open_val(&val, &val_label, &left_out, &s, &o, d, context));
-    if (val && !o.resume)
-        VT_TRY(vt_pictures_shared(d, val, &o, context));
-    if (ranks.rank == 0)
-        VT_TRY(claim(&folder, &o));
-    if (!o.resume) {
-        VT_TRY(prepare(&s, o.output, d));
-        VT_TRY(vt_left_out_save(&without, o.output));
-    }
-    VT_TRY(vt_train(&last,
-                    &(vt_training){.dev = device->dev,
-                                   .gemm = o.gemm,
-                                   .folder = o.output,
-                                   .settings = &s,
-                                   .data = d,
-                                   .val = val,
-                                   .val_label = val_label,
-                                   .resume = o.resume != 0,
-                                   .workers = o.workers,
-                                   .checkpoint_steps = o.checkpoint_steps,
-                                   .report = report,
-                                   .show = o.show,
-                                   .preview = o.preview,
-                                   .predicted = o.predicted,
-                                   .scoring = o.checking,
-                                   .context = context,
-                                   .begins = tell,
-                                   .with = &(remarks){.data = d,
-                                                      .options = &o,
-                                                      .changed = s.changed,
-                                                      .asymmetry = asymmetry,
-                                                      .context = context},
-                                   .ranks = &ranks,
-                                   .kept = &kept}));
-    VT_TRY(vt_ranks_close(&ranks));
-    last.left_out = left_out;
+    if (o->ranks)
+        VT_TRY(join(&t.ranks, device->dev));
+    if (t.ranks.rank > 0)
+        VT_TRY(follow(&t.o, &t.ranks));
+    VT_TRY((o->resume ? resume : begin)(&t));
+    VT_TRY(
+        vt_train(&last, &(vt_training){.dev = device->dev,
+                                       .gemm = o->gemm,
+                                       .folder = o->output,
+                                       .settings = &t.s,
+                                       .data = t.d,
+                                       .val = t.val,
+                                       .val_label = t.val_label,
+                                       .resume = o->resume != 0,
+                                       .workers = o->workers,
+                                       .checkpoint_steps = o->checkpoint_steps,
+                                       .report = report,
+                                       .show = o->show,
+                                       .preview = o->preview,
+                                       .predicted = o->predicted,
+                                       .scoring = o->checking,
+                                       .context = context,
+                                       .begins = tell,
+                                       .with = &t,
+                                       .ranks = &t.ranks,
+                                       .kept = &t.kept}));
+    VT_TRY(vt_ranks_close(&t.ranks));
+    last.left_out = t.left_out;
     vt_sized_give(out, &last, sizeof last);
 done:
-    if (st != VITCL_OK && ranks.rank > 0)
-        st = vt_fail_in(st, "rank %u", ranks.rank);
-    if (st != VITCL_OK && !o.resume && !kept)
-        vt_run_dir_empty(&folder); /* nothing in it can be resumed */
-    vt_run_dir_leave(&folder);
-    vt_left_out_free(&without);
-    vt_settings_free(&s);
-    vt_dataset_free(d);
-    vt_dataset_free(val);
-    free(val_label);
+    if (st != VITCL_OK && t.ranks.rank > 0)
+        st = vt_fail_in(st, "rank %u", t.ranks.rank);
+    if (st != VITCL_OK && !o->resume && !t.kept)
+        vt_run_dir_empty(&t.folder); /* nothing in it can be resumed */
+    vt_run_dir_leave(&t.folder);
+    vt_left_out_free(&t.without);
+    vt_settings_free(&t.s);
+    vt_dataset_free(t.d);
+    vt_dataset_free(t.val);
+    free(t.val_label);
     return st;
 }
