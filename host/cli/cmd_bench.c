@@ -158,20 +158,21 @@ static int measure(work *w)
     const double seconds = w->o->seconds > 0 ? w->o->seconds : 3;
     double end;
     vt_step_info s;
-    int code = EXIT_OK;
+    int code;
 
     for (uint32_t i = 0; vt_session_step(&s, w->session, i); i++)
         w->gflop += s.gflop;
-    for (int i = 0; i < 2 && code == EXIT_OK; i++)
-        code = once(w);
+    for (int i = 0; i < 2; i++)
+        TRY(once(w));
     end = now() + seconds;
-    while (code == EXIT_OK && w->runs < RUNS && (w->runs < 3 || now() < end)) {
+    while (w->runs < RUNS && (w->runs < 3 || now() < end)) {
         double from = now();
 
-        code = once(w);
+        TRY(once(w));
         w->ms[w->runs++] = 1e3 * (now() - from);
     }
     qsort(w->ms, (size_t)w->runs, sizeof *w->ms, by_value);
+done:
     return code;
 }
 
@@ -204,36 +205,33 @@ static int timed(double *last_ms, work *w, int how)
 
     vitcl_session_free(w->session);
     w->session = NULL;
-    code =
-        open_session(&w->session, w->device, w->model, &w->common, NULL, how);
-    if (code == EXIT_OK)
-        code = send_next(w, true);
-    for (int i = 0; i < 3 && code == EXIT_OK; i++) {
+    TRY(open_session(&w->session, w->device, w->model, &w->common, NULL, how));
+    TRY(send_next(w, true));
+    for (int i = 0; i < 3; i++) {
         const double from = now();
 
-        code = once(w);
+        TRY(once(w));
         *last_ms = 1e3 * (now() - from);
     }
+done:
     return code;
 }
 
 static int profile(work *w)
 {
     vt_step_info s;
-    int code = EXIT_OK;
+    int code;
     double ms;
 
     if (w->o->timeline) {
-        code = timed(&ms, w, 2);
-        if (code == EXIT_OK)
-            timeline_read(&w->times, w->session, ms);
+        TRY(timed(&ms, w, 2));
+        timeline_read(&w->times, w->session, ms);
     }
-    if (code == EXIT_OK)
-        code = timed(&ms, w, 1);
-    for (uint32_t i = 0; code == EXIT_OK && vt_session_step(&s, w->session, i);
-         i++)
+    TRY(timed(&ms, w, 1));
+    for (uint32_t i = 0; vt_session_step(&s, w->session, i); i++)
         account(w, &s);
     qsort(w->op, (size_t)w->ops, sizeof *w->op, by_time);
+done:
     return code;
 }
 
@@ -341,11 +339,12 @@ static void print_row(const work *w, bool first)
 static int open_all(work *w)
 {
     const double from = now();
-    const int code = open_model(&w->device, &w->model, &w->common);
+    int code;
 
+    TRY(open_model(&w->device, &w->model, &w->common));
     w->load_ms = 1e3 * (now() - from);
-    if (code == EXIT_OK && vitcl_device_describe(&w->info, w->device))
-        return failed();
+    TRY_VT(vitcl_device_describe(&w->info, w->device));
+done:
     return code;
 }
 
@@ -354,21 +353,19 @@ static int work_through(work *w, bool steps)
 {
     const vitcl_precision precision = precision_of(w->common.precision);
     const double from = now();
-    int code =
-        open_session(&w->session, w->device, w->model, &w->common, NULL, 0);
+    int code;
 
+    TRY(open_session(&w->session, w->device, w->model, &w->common, NULL, 0));
     w->load_ms += 1e3 * (now() - from);
-    if (code == EXIT_OK)
-        code = allocate(w);
-    if (code == EXIT_OK)
-        code = measure(w);
-    if (code != EXIT_OK)
-        return code;
+    TRY(allocate(w));
+    TRY(measure(w));
     w->session_info = vt_session_describe(w->session);
-    if (w->peak <= 0 &&
-        vt_device_peak(&w->peak, w->device, precision) != VITCL_OK)
-        return failed();
-    return steps ? profile(w) : EXIT_OK;
+    if (w->peak <= 0)
+        TRY_VT(vt_device_peak(&w->peak, w->device, precision));
+    if (steps)
+        TRY(profile(w));
+done:
+    return code;
 }
 
 /* Ready for the next batch; the model stays open. */
@@ -413,13 +410,12 @@ static int all_batches(work *w, const uint32_t *batch, int n)
 {
     const bool json = w->o->json;
     bench_points points = {.count = 0};
-    int code = open_all(w);
+    int code;
 
-    for (int i = 0; i < n && code == EXIT_OK; i++) {
+    TRY(open_all(w));
+    for (int i = 0; i < n; i++) {
         w->common.batch = batch[i];
-        code = work_through(w, json || n == 1);
-        if (code != EXIT_OK)
-            break;
+        TRY(work_through(w, json || n == 1));
         if (n > 1 && !json)
             print_row(w, i == 0);
         else
@@ -432,8 +428,9 @@ static int all_batches(work *w, const uint32_t *batch, int n)
             guard_spent(); /* a restart would print these rows again */
         clear(w);
     }
-    if (code == EXIT_OK && w->o->plot)
-        code = bench_figure(&points, w->o->plot);
+    if (w->o->plot)
+        TRY(bench_figure(&points, w->o->plot));
+done:
     return code;
 }
 

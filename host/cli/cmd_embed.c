@@ -135,14 +135,14 @@ static int add(work *w, const answer *a)
     int code = EXIT_OK;
 
     if (w->o->update) {
-        code = updating_keep(&w->kept, w->to, a->path);
+        TRY(updating_keep(&w->kept, w->to, a->path));
         row.path = w->kept.name;
         if (!row.path)
-            return code;
+            return EXIT_OK;
     }
     row.stamp = stamp(w, a);
-    if (code == EXIT_OK && vt_vectors_add(w->to, &row) != VITCL_OK)
-        code = failed();
+    TRY_VT(vt_vectors_add(w->to, &row));
+done:
     return code;
 }
 
@@ -191,10 +191,9 @@ static int open_file(work *w, const vitcl_model *model)
     const bool half = w->o->store && strcmp(w->o->store, "f16") == 0;
     const vt_index *old = w->kept.old;
     vt_about about;
-    int code = embedding_about(&about, &w->e, model, w->o->normalize);
+    int code;
 
-    if (code != EXIT_OK)
-        return code;
+    TRY(embedding_about(&about, &w->e, model, w->o->normalize));
     if (old && vt_index_agrees(old, &about) != VITCL_OK)
         return fail("%s; with --replace instead, the file is written anew",
                     vitcl_last_error());
@@ -209,11 +208,10 @@ static int open_file(work *w, const vitcl_model *model)
     if (model) /* no session: all rows are the earlier ones */
         w->e.shape = vt_index_shape(old);
     catch_stop(); /* from here on a stop must remove the file */
-    if (vt_vectors_open(&w->to, w->part.path, &about, w->e.shape,
-                        w->o->store ? half : old && vt_index_half(old)) !=
-        VITCL_OK)
-        return failed();
-    return EXIT_OK;
+    TRY_VT(vt_vectors_open(&w->to, w->part.path, &about, w->e.shape,
+                           w->o->store ? half : old && vt_index_half(old)));
+done:
+    return code;
 }
 
 static int finish(work *w)
@@ -306,17 +304,18 @@ static int take_over(work *w)
 
 static int embed_new(work *w, const words *operands)
 {
-    int code = updating_list(&w->kept, operands, &w->o->pictures, w->o->prune);
+    int code;
 
-    if (code == EXIT_OK)
-        code = take_over(w);
-    if (code != EXIT_OK)
-        return code;
+    TRY(updating_list(&w->kept, operands, &w->o->pictures, w->o->prune));
+    TRY(take_over(w));
     w->named = operands->count;
     w->e.on.operands = &w->kept.todo;
     w->e.on.listed = &w->kept.left;
-    code = w->kept.old && !w->kept.todo.count ? rewrite(w) : run_all(w);
-    return code == EXIT_OK && w->kept.cut ? EXIT_FAILED : code;
+    TRY(w->kept.old && !w->kept.todo.count ? rewrite(w) : run_all(w));
+    if (w->kept.cut)
+        code = EXIT_FAILED;
+done:
+    return code;
 }
 
 /* What is not given is as in the index that is updated. */
@@ -425,25 +424,24 @@ static int embed_text(const embed *o)
 static int run(void *into, const words *operands)
 {
     embed *o = into;
-    work w = {.o = o, .e.on.operands = operands};
-    int code = check(o, operands);
+    work w = {.o = o,
+              .e.on = {.common = &o->common,
+                       .operands = operands,
+                       .pictures = &o->pictures,
+                       .done = "embedded",
+                       .start = now(),
+                       .rows_tell = o->pictures.shard && o->output},
+              .part.kept = -1,
+              .began = clock_ns()};
+    int code;
 
-    if (code == EXIT_OK && o->text)
+    TRY(check(o, operands));
+    if (o->text)
         return embed_text(o);
     w.e.what = o->what = o->tokens ? PATCHES : o->what;
-    if (code == EXIT_OK)
-        code = open_part(&w);
-    if (code != EXIT_OK || w.part.finished) {
-        sharding_close(&w.part);
-        return code;
-    }
-    w.began = clock_ns();
-    w.e.on = (answering){.common = &o->common,
-                         .operands = operands,
-                         .pictures = &o->pictures,
-                         .done = "embedded",
-                         .start = now(),
-                         .rows_tell = o->pictures.shard && o->output};
+    TRY(open_part(&w));
+    if (w.part.finished)
+        goto done;
     if (o->update)
         code = read_earlier(o, &w);
     if (code == EXIT_OK)
@@ -451,6 +449,7 @@ static int run(void *into, const words *operands)
     if (code != EXIT_OK)
         keep_partial(&w, code);
     code = sharding_end(&w.part, code, &w.e.on);
+done:
     answering_close(&w.e.on);
     sharding_close(&w.part);
     vt_vectors_free(w.to);

@@ -153,27 +153,24 @@ static int count(work *w)
 
     scoring_begin(&w->on);
     if (w->on.several)
-        code =
-            eval_devices(&w->scores, t, &w->on, w->on.several, w->dataset, s);
+        TRY(eval_devices(&w->scores, t, &w->on, w->on.several, w->dataset, s));
     else
-        code = scoring_end(&w->on, scoring_part(&w->scores, t->answers, &w->on,
-                                                w->on.session, w->dataset,
-                                                s.n ? s.k : 1, s.n ? s.n : 1,
-                                                scoring_progress, &w->on));
-    if (code != EXIT_OK)
-        return code;
+        TRY(scoring_end(&w->on,
+                        scoring_part(&w->scores, t->answers, &w->on,
+                                     w->on.session, w->dataset, s.n ? s.k : 1,
+                                     s.n ? s.n : 1, scoring_progress, &w->on)));
     t->pictures = got->pictures, t->failed = got->failed;
     t->right1 = got->right1, t->right5 = got->right5;
     t->real_pictures = got->real_pictures, t->real_right = got->real_right;
     for (uint32_t i = 0; t->answers && w->on.vectors && i < t->rows; i++)
         t->match[i] = i;
-    if (t->answers && !w->on.vectors &&
-        vt_dataset_match(t->match, w->dataset, w->on.model) != VITCL_OK)
-        return failed();
+    if (t->answers && !w->on.vectors)
+        TRY_VT(vt_dataset_match(t->match, w->dataset, w->on.model));
     if (got->real_by_number)
         note("%s gives classes by number: the model's numbers are taken",
              w->o->labels);
-    return EXIT_OK;
+done:
+    return code;
 }
 
 /* ---- a worker's part ---- */
@@ -264,11 +261,13 @@ static int open_data(work *w)
 static int compare_part(work *w)
 {
     vt_manifest asked = {.input = 0};
-    int code = open_data(w);
+    int code;
 
-    if (code == EXIT_OK)
-        code = identify(&asked.input, &asked.names, w);
-    return code == EXIT_OK ? sharding_same(&w->part, &asked) : code;
+    TRY(open_data(w));
+    TRY(identify(&asked.input, &asked.names, w));
+    TRY(sharding_same(&w->part, &asked));
+done:
+    return code;
 }
 
 /* A model that does not answer with one class a picture. What is counted by
@@ -291,43 +290,38 @@ static int score_several(work *w, vitcl_answer kind)
                              : "any number of classes per picture",
                      other);
     scoring_begin(&w->on);
-    code = scoring_end(&w->on,
-                       vitcl_evaluate(&w->scores, NULL, w->on.session,
-                                      w->dataset, scoring_progress, &w->on));
-    if (code != EXIT_OK)
-        return code;
+    TRY(scoring_end(&w->on,
+                    vitcl_evaluate(&w->scores, NULL, w->on.session, w->dataset,
+                                   scoring_progress, &w->on)));
     if (!numbers && got->pictures && !got->ranked_classes)
         return fail("no picture has a class of the model: there is no "
                     "precision");
     scores_several(got, numbers ? "mse" : "map",
                    numbers ? got->squared_error : got->average_precision,
                    o->how.json);
-    return scoring_failed(got->failed);
+    TRY(scoring_failed(got->failed));
+done:
+    return code;
 }
 
 static int score(work *w)
 {
     vitcl_answer kind;
-    int code = open_data(w);
+    int code;
 
-    if (code == EXIT_OK)
-        code = scoring_open(&w->on, &w->o->common);
-    if (code == EXIT_OK)
-        code = open_labels(w);
+    TRY(open_data(w));
+    TRY(scoring_open(&w->on, &w->o->common));
+    TRY(open_labels(w));
     kind = w->on.vectors ? VITCL_ONE_CLASS : vitcl_model_answer(w->on.model);
-    if (code == EXIT_OK && kind != VITCL_ONE_CLASS)
+    if (kind != VITCL_ONE_CLASS)
         return score_several(w, kind);
-    if (code == EXIT_OK)
-        code = make_tally(w);
-    if (code == EXIT_OK)
-        code = count(w);
-    if (code != EXIT_OK)
-        return code;
-    code = w->o->output ? write_part(w) : scores_tell(&w->tally, &w->o->how);
-    if (code == EXIT_OK)
-        say_model(&w->o->common);
-    if (code == EXIT_OK && !w->o->output) /* a part counts them */
+    TRY(make_tally(w));
+    TRY(count(w));
+    TRY(w->o->output ? write_part(w) : scores_tell(&w->tally, &w->o->how));
+    say_model(&w->o->common);
+    if (!w->o->output) /* a part counts them */
         code = scoring_failed(w->scores.failed);
+done:
     return code;
 }
 
@@ -336,18 +330,17 @@ static int run(void *into, const words *operands)
     const eval *o = into;
     work w = {.o = o,
               .on.lock = PTHREAD_MUTEX_INITIALIZER,
+              .part.kept = -1,
               .scores = {.size = sizeof w.scores}};
-    int code = check(o);
+    int code;
 
     (void)operands;
-    if (code == EXIT_OK && scores_ready(&o->how) != EXIT_OK)
-        return EXIT_FAILED;
-    if (code == EXIT_OK)
-        code = label_set_read(&w.set, NULL, &o->texts.prompts);
-    if (code == EXIT_OK)
-        code = open_part(&w);
-    if (code == EXIT_OK)
-        code = w.part.finished ? compare_part(&w) : score(&w);
+    TRY(check(o));
+    TRY(scores_ready(&o->how));
+    TRY(label_set_read(&w.set, NULL, &o->texts.prompts));
+    TRY(open_part(&w));
+    TRY(w.part.finished ? compare_part(&w) : score(&w));
+done:
     vt_tally_free(&w.tally);
     label_set_close(&w.set);
     sharding_close(&w.part);

@@ -127,35 +127,24 @@ static int run(void *into, const words *operands)
     const fewshot *o = into;
     work w = {.on.lock = PTHREAD_MUTEX_INITIALIZER};
     char columns[TABLE_COLUMNS];
-    bool by_number;
     int code;
 
     (void)operands;
-    code = read_shots(&w, &o->shots);
-    if (code == EXIT_OK)
-        code = table_columns(columns, &o->table);
-    if (code != EXIT_OK)
-        return code;
+    TRY(read_shots(&w, &o->shots));
+    TRY(table_columns(columns, &o->table));
     if (o->tries > 1000)
         return usage("--tries must be a whole number from 1 to 1000, not '%u'",
                      o->tries);
-    by_number = classes_by_number(o->by);
-    code = scoring_data(&w.train, o->data, "train", o->follow, columns);
-    if (code == EXIT_OK)
-        code = scoring_data(&w.test, o->data, NULL, o->follow, columns);
-    if (code == EXIT_OK)
-        code = scoring_shared(w.test, w.train, NULL, false, columns);
-    if (code == EXIT_OK && by_number &&
-        vt_dataset_use_numbers(w.test) != VITCL_OK)
-        code = failed();
-    if (code == EXIT_OK)
-        code = scoring_broken(&w.on, w.train, o->strict);
-    if (code == EXIT_OK)
-        code = scoring_broken(&w.on, w.test, o->strict);
-    if (code == EXIT_OK)
-        code = scoring_open(&w.on, &o->common);
-    if (code == EXIT_OK)
-        code = score(&w, o);
+    TRY(scoring_data(&w.train, o->data, "train", o->follow, columns));
+    TRY(scoring_data(&w.test, o->data, NULL, o->follow, columns));
+    TRY(scoring_shared(w.test, w.train, NULL, false, columns));
+    if (classes_by_number(o->by))
+        TRY_VT(vt_dataset_use_numbers(w.test));
+    TRY(scoring_broken(&w.on, w.train, o->strict));
+    TRY(scoring_broken(&w.on, w.test, o->strict));
+    TRY(scoring_open(&w.on, &o->common));
+    TRY(score(&w, o));
+done:
     scoring_close(&w.on);
     vitcl_dataset_free(w.train);
     vitcl_dataset_free(w.test);

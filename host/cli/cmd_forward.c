@@ -161,35 +161,25 @@ static int run(void *into, const words *operands)
     model_options common = o->common;
     work w = {.tensors = 0};
     words keep = {NULL, 0};
+    frame_size size;
     int code;
 
     (void)operands;
-    code = open_input(&w, o, &common);
-    if (code == EXIT_OK) {
-        frame_size size = common.size;
-
-        if (common.preset) /* as trained; the session resizes */
-            common.size = o->common.size;
-        code = open_model(&w.device, &w.model, &common);
-        common.size = size;
-    }
-    if (code == EXIT_OK)
-        code = read_input(&w, o);
-    if (code == EXIT_OK)
-        code = keep_open(&keep, &o->keep);
-    if (code == EXIT_OK)
-        code =
-            open_session(&w.session, w.device, w.model, &common, keep.item, 0);
-    if (code == EXIT_OK)
-        code = keep_check(&keep, &o->keep, w.session);
-    if (code == EXIT_OK)
-        code = allocate(&w);
-    if (code == EXIT_OK)
-        code = compute(&w);
-    if (code == EXIT_OK &&
-        vt_tensors_write(o->output, w.shape, (const float *const *)w.data,
-                         w.tensors) != VITCL_OK)
-        code = failed();
+    TRY(open_input(&w, o, &common));
+    size = common.size;
+    if (common.preset) /* as trained; the session resizes */
+        common.size = o->common.size;
+    TRY(open_model(&w.device, &w.model, &common));
+    common.size = size;
+    TRY(read_input(&w, o));
+    TRY(keep_open(&keep, &o->keep));
+    TRY(open_session(&w.session, w.device, w.model, &common, keep.item, 0));
+    TRY(keep_check(&keep, &o->keep, w.session));
+    TRY(allocate(&w));
+    TRY(compute(&w));
+    TRY_VT(vt_tensors_write(o->output, w.shape, (const float *const *)w.data,
+                            w.tensors));
+done:
     keep_close(&keep);
     for (uint32_t i = 0; w.data && i < w.tensors; i++)
         free(w.data[i]);

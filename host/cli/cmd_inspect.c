@@ -136,22 +136,24 @@ static int read_query(work *w)
 static int choose(work *w)
 {
     uint32_t head = 0;
-    int code = inspect_number(&w->drawn, "layer", w->o->show.layer,
-                              w->info.layers, w->info.layers - 1);
+    int code;
 
-    if (code == EXIT_OK)
-        code = inspect_number(&head, "head", w->o->show.head, w->heads, 0);
+    TRY(inspect_number(&w->drawn, "layer", w->o->show.layer, w->info.layers,
+                       w->info.layers - 1));
+    TRY(inspect_number(&head, "head", w->o->show.head, w->heads, 0));
     w->relevance = w->o->show.class != NULL;
     w->best = w->relevance && strcmp(w->o->show.class, "top") == 0;
-    if (code == EXIT_OK && w->relevance && !w->info.classes)
-        code = fail("%s has no classes for --class", w->info.name);
-    if (code == EXIT_OK && w->relevance && !w->best)
-        code = inspect_number(&w->label, "class", w->o->show.class,
-                              w->info.classes, 0);
+    if (w->relevance && !w->info.classes)
+        TRY(fail("%s has no classes for --class", w->info.name));
+    if (w->relevance && !w->best)
+        TRY(inspect_number(&w->label, "class", w->o->show.class,
+                           w->info.classes, 0));
     w->first = head;
     w->count = w->o->show.head ? 1 : w->heads;
     snprintf(w->block, sizeof w->block, "block.%u", w->info.layers - 1);
-    return code == EXIT_OK ? read_query(w) : code;
+    TRY(read_query(w));
+done:
+    return code;
 }
 
 static int allocate(work *w)
@@ -245,20 +247,20 @@ static int see(void *context, const vitcl_tensor_info *t, const float *data)
 static int open_whole(work *w, bool runs)
 {
     const frame_size size = w->o->common.size;
-    int code = open_model(runs ? &w->device : NULL, &w->model, &w->o->common);
+    int code;
 
-    if (code != EXIT_OK)
-        return code;
+    TRY(open_model(runs ? &w->device : NULL, &w->model, &w->o->common));
     w->info.size = sizeof w->info;
-    if (vitcl_model_describe(&w->info, w->model, size.height, size.width, 1) !=
-        VITCL_OK)
-        return failed();
+    TRY_VT(
+        vitcl_model_describe(&w->info, w->model, size.height, size.width, 1));
     w->height = size.height ? size.height : w->info.input_height;
     w->width = size.width ? size.width : w->info.input_width;
-    if (!runs)
-        return EXIT_OK;
-    code = find_grid(w);
-    return code == EXIT_OK ? choose(w) : code;
+    if (runs) {
+        TRY(find_grid(w));
+        TRY(choose(w));
+    }
+done:
+    return code;
 }
 
 static int open_run(work *w, const words *operands)
@@ -273,15 +275,13 @@ static int open_run(work *w, const words *operands)
     session.gradients = w->relevance;
     session.watcher = see;
     session.watcher_context = w;
-    code = one_size(&session, w->model);
-    if (code == EXIT_OK)
-        code = start_session(&w->session, w->device, w->model, &session);
-    if (code == EXIT_OK)
-        code = allocate(w);
-    w->batches =
-        code == EXIT_OK ? batches_open(operands, &w->o->pictures) : NULL;
-    if (code == EXIT_OK)
-        code = w->batches ? batches_start(w->batches, w->session) : EXIT_FAILED;
+    TRY(one_size(&session, w->model));
+    TRY(start_session(&w->session, w->device, w->model, &session));
+    TRY(allocate(w));
+    if (!(w->batches = batches_open(operands, &w->o->pictures)))
+        TRY(EXIT_FAILED);
+    TRY(batches_start(w->batches, w->session));
+done:
     return code;
 }
 
@@ -420,17 +420,18 @@ static int find_together(work *w, const words *operands)
 static int show(work *w, const words *operands)
 {
     const bool runs = operands->count > 0;
-    int code = open_whole(w, runs), end;
+    int code, end;
 
-    if (code == EXIT_OK && runs)
-        code = open_run(w, operands);
+    TRY(open_whole(w, runs));
+    if (runs)
+        TRY(open_run(w, operands));
     catch_stop();
-    if (code == EXIT_OK && w->o->together)
-        code = find_together(w, operands);
-    if (code == EXIT_OK)
-        code = inspect_weights(&w->files, w->model, &w->info);
-    if (code == EXIT_OK && runs)
-        code = look_at_all(w, operands);
+    if (w->o->together)
+        TRY(find_together(w, operands));
+    TRY(inspect_weights(&w->files, w->model, &w->info));
+    if (runs)
+        TRY(look_at_all(w, operands));
+done: /* what there is after Ctrl-C or a failure is written, too */
     if (!w->files.pictures && !w->files.model)
         return code != EXIT_OK
                    ? code
@@ -451,12 +452,11 @@ static int run(void *into, const words *operands)
 {
     const inspect *o = into;
     work w = {.o = o};
-    int code = inspect_check(
-        &o->show, o->common.pixels ? "--pixels" : paths_option(&o->pictures),
-        operands);
+    int code;
 
-    if (code != EXIT_OK)
-        return code;
+    TRY(inspect_check(
+        &o->show, o->common.pixels ? "--pixels" : paths_option(&o->pictures),
+        operands));
     if (o->together && !inspect_together_can(operands))
         return EXIT_USAGE;
     TRY(inspect_open(&w.files, o->output));

@@ -49,20 +49,17 @@ static int run(void *into, const words *operands)
                      o->steps);
     if (!model)
         return usage("no model given; name one with -m DIR");
-    code = find_model(&model, model);
-    if (code == EXIT_OK)
-        code = open_device(&device, o->common.device);
-    if (code != EXIT_OK)
-        return code;
+    TRY(find_model(&model, model));
+    TRY(open_device(&device, o->common.device));
     try_first(device, precision);
     if (vt_train_steps(o->output, device, model, o->input, o->settings,
                        o->steps ? o->steps : 1, o->common.gemm,
                        precision) != VITCL_OK)
         code = failed();
     tell_refused(device);
-    if (code == EXIT_OK && o->kernels &&
-        vt_device_save_kernels(device, o->kernels) != VITCL_OK)
-        code = failed();
+    if (code == EXIT_OK && o->kernels)
+        TRY_VT(vt_device_save_kernels(device, o->kernels));
+done:
     vitcl_device_free(device);
     return code;
 }

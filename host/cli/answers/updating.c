@@ -409,11 +409,14 @@ static int choose(updating *u)
 int updating_list(updating *u, const words *operands,
                   const picture_options *how, bool prune)
 {
-    int code = list(u, operands, how);
+    int code;
 
-    if (code == EXIT_OK && u->old)
-        code = add_others(u, prune);
-    return code == EXIT_OK ? choose(u) : code;
+    TRY(list(u, operands, how));
+    if (u->old)
+        TRY(add_others(u, prune));
+    TRY(choose(u));
+done:
+    return code;
 }
 
 int updating_take_over(updating *u)

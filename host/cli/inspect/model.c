@@ -280,11 +280,13 @@ static int show_positions(inspect_files *f, const vitcl_model *m,
 int inspect_weights(inspect_files *f, const vitcl_model *m,
                     const vitcl_model_info *info)
 {
-    int code = inspect_of_model(f);
+    int code;
 
-    if (code == EXIT_OK)
-        code = show_filters(f, m, info);
-    return code == EXIT_OK ? show_positions(f, m, info) : code;
+    TRY(inspect_of_model(f));
+    TRY(show_filters(f, m, info));
+    TRY(show_positions(f, m, info));
+done:
+    return code;
 }
 
 /* ---- attention distance ---- */

@@ -131,18 +131,14 @@ static int measure_row(work *w, size_t i, uint32_t batch, double peak)
 {
     vitcl_session *s = NULL;
     double seconds = 0, gflop, off;
-    int code = open_row(&s, w, i, batch);
+    int code;
 
-    if (code == EXIT_OK)
-        code = once(w, s, 0, w->got);
-    if (code != EXIT_OK)
-        goto done;
+    TRY(open_row(&s, w, i, batch));
+    TRY(once(w, s, 0, w->got));
     off = largest_error(w->got, w->want,
                         (batch < COMPARED ? batch : COMPARED) *
                             (size_t)w->classes);
-    code = time_runs(&seconds, w, s);
-    if (code != EXIT_OK)
-        goto done;
+    TRY(time_runs(&seconds, w, s));
     gflop = kernels_of(w, s, i, batch);
     w->each = seconds / batch;
     put_both(w->f, "| %s | %u | %.2f | %.1f | %.1f | %.0f %% | %.1e%s |\n",
@@ -180,16 +176,18 @@ static int reference(work *w)
 {
     const double from = now();
     vitcl_session *s = NULL;
-    int code = open_row(&s, w, 0, 1);
+    int code;
 
-    w->classes = code == EXIT_OK ? vitcl_session_classes(s) : 1;
+    TRY(open_row(&s, w, 0, 1));
+    w->classes = vitcl_session_classes(s);
     w->want = calloc((size_t)COMPARED * w->classes, sizeof *w->want);
     w->got = calloc((size_t)MOST * w->classes, sizeof *w->got);
-    if (code == EXIT_OK && (!w->want || !w->got))
-        code = fail("out of memory");
-    for (uint32_t i = 0; i < COMPARED && code == EXIT_OK; i++)
-        code = once(w, s, i, w->want + (size_t)i * w->classes);
+    if (!w->want || !w->got)
+        TRY(fail("out of memory"));
+    for (uint32_t i = 0; i < COMPARED; i++)
+        TRY(once(w, s, i, w->want + (size_t)i * w->classes));
     w->each = (now() - from) / COMPARED;
+done:
     vitcl_session_free(s);
     return code;
 }
@@ -223,19 +221,17 @@ int speeds_write(bool *wrong, FILE *out, vitcl_device *device, double seconds)
 {
     work w = {.f = out, .device = device, .end = now() + seconds};
     vitcl_model_info info = {.size = sizeof info};
-    int code = EXIT_OK;
+    int code;
 
-    if (vitcl_model_new(&w.model, device, MODEL, 0) != VITCL_OK ||
-        vitcl_model_describe(&info, w.model, 0, 0, 0) != VITCL_OK)
-        code = failed();
+    TRY_VT(vitcl_model_new(&w.model, device, MODEL, 0));
+    TRY_VT(vitcl_model_describe(&info, w.model, 0, 0, 0));
     w.picture = (size_t)info.trained_height * info.trained_width * 3;
     w.rgb = calloc(MOST, w.picture + 1);
-    if (code == EXIT_OK && !w.rgb)
-        code = fail("out of memory");
-    if (w.rgb)
-        known_pictures(w.rgb, MOST * w.picture);
-    if (code == EXIT_OK)
-        code = measure_all(&w);
+    if (!w.rgb)
+        TRY(fail("out of memory"));
+    known_pictures(w.rgb, MOST * w.picture);
+    TRY(measure_all(&w));
+done:
     vitcl_model_free(w.model);
     free(w.rgb);
     free(w.want);

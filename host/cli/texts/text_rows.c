@@ -103,16 +103,17 @@ static int put_all(work *w)
 {
     int code = EXIT_OK;
 
-    for (size_t i = 0; i < w->texts.count && code == EXIT_OK; i += GROUP) {
+    for (size_t i = 0; i < w->texts.count; i += GROUP) {
         const size_t left = w->texts.count - i;
 
         if (stopped())
             return EXIT_STOPPED;
-        code = put_group(w, w->texts.item + i, left < GROUP ? left : GROUP);
-        if (code == EXIT_OK && !w->to)
-            code = flush_results();
+        TRY(put_group(w, w->texts.item + i, left < GROUP ? left : GROUP));
+        if (!w->to)
+            TRY(flush_results());
         progress_show(&w->bar, w->done, NULL);
     }
+done:
     return code;
 }
 
@@ -121,48 +122,46 @@ static int put_all(work *w)
 static int open_tower(work *w)
 {
     vitcl_text_info info = {.size = sizeof info};
-    const int code =
-        tower_open(&w->text, w->e.on.device, w->r->common, w->r->how, "--text",
-                   w->r->common->batch ? w->r->common->batch : w->texts.count);
+    int code;
 
-    if (code != EXIT_OK)
-        return code;
-    if (vitcl_text_describe(&info, w->text) != VITCL_OK)
-        return failed();
+    TRY(tower_open(&w->text, w->e.on.device, w->r->common, w->r->how, "--text",
+                   w->r->common->batch ? w->r->common->batch : w->texts.count));
+    TRY_VT(vitcl_text_describe(&info, w->text));
     w->e.shape.width = info.features;
     w->e.on.used = info.features;
     w->numbers = malloc((size_t)GROUP * info.features * sizeof *w->numbers);
-    return w->numbers ? EXIT_OK : fail("out of memory");
+    if (!w->numbers)
+        code = fail("out of memory");
+done:
+    return code;
 }
 
 static int open_file(work *w)
 {
     vt_about about;
-    const int code = embedding_about(&about, &w->e, NULL, w->r->normalize);
+    int code;
 
-    if (code != EXIT_OK)
-        return code;
-    return vt_vectors_open(&w->to, w->r->output, &about, w->e.shape,
-                           w->r->half) == VITCL_OK
-               ? EXIT_OK
-               : failed();
+    TRY(embedding_about(&about, &w->e, NULL, w->r->normalize));
+    TRY_VT(
+        vt_vectors_open(&w->to, w->r->output, &about, w->e.shape, w->r->half));
+done:
+    return code;
 }
 
 static int prepare(work *w)
 {
-    int code = tower_named(w->r->common, "--text");
+    int code;
 
-    if (code == EXIT_OK)
-        code = lines_read(&w->texts, w->r->file);
-    if (code == EXIT_OK && !w->texts.count)
-        code = fail("%s: there are no texts in it", lines_name(w->r->file));
-    if (code == EXIT_OK)
-        code = open_model(&w->e.on.device, &w->e.on.model, w->r->common);
-    if (code == EXIT_OK)
-        code = open_tower(w);
+    TRY(tower_named(w->r->common, "--text"));
+    TRY(lines_read(&w->texts, w->r->file));
+    if (!w->texts.count)
+        TRY(fail("%s: there are no texts in it", lines_name(w->r->file)));
+    TRY(open_model(&w->e.on.device, &w->e.on.model, w->r->common));
+    TRY(open_tower(w));
     catch_stop(); /* from here on a stop must remove the file */
-    if (code == EXIT_OK && w->r->output)
-        code = open_file(w);
+    if (w->r->output)
+        TRY(open_file(w));
+done:
     return code;
 }
 
@@ -209,15 +208,15 @@ int text_rows_write(const text_rows *r)
     work w = {.r = r,
               .e = {.what = "text", .on = {.common = r->common}},
               .start = now()};
-    int code = prepare(&w);
+    int code;
 
-    if (code == EXIT_OK) {
-        progress_start(&w.bar, "texts", w.texts.count);
-        code = put_all(&w);
-        progress_clear(&w.bar);
-        code = finish(&w, code);
-        summarise(&w);
-    }
+    TRY(prepare(&w));
+    progress_start(&w.bar, "texts", w.texts.count);
+    code = put_all(&w);
+    progress_clear(&w.bar);
+    code = finish(&w, code);
+    summarise(&w);
+done:
     vt_vectors_free(w.to);
     vitcl_text_free(w.text);
     vitcl_model_free(w.e.on.model);
