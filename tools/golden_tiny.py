@@ -40,7 +40,7 @@ TIMM = {
     "timm_hybrid": ("vit_small_r26_s32_224", dict(num_classes=5, img_size=(21, 30)), (21, 30)),
     "timm_resnetd": ("vit_small_resnet26d_224", dict(num_classes=5, img_size=(19, 30)), (19, 30)),
     "hybrid_basic": ("vit_small_r26_s32_224", dict(num_classes=5, img_size=(24, 40), depth=1), (24, 40)),
-    "timm_eva02_clip": ("eva02_large_patch14_clip_224", dict(num_classes=5), S),
+    "timm_eva02_clip": ("eva02_large_patch14_clip_224", dict(num_classes=5, mlp_ratio=16), S),  # a norm of 256
     "timm_vit_avg_reg": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", reg_tokens=2), S),
     "timm_vit_avgmax_plain": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avgmax", fc_norm=False), S),
     "timm_vit_map_all": ("vit_base_patch16_224", dict(num_classes=5, global_pool="map", pool_include_prefix=True), S),

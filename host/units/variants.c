@@ -16,6 +16,11 @@ static const char *const words[VT_VARIANTS] = {
     [VT_VARIANT_EMBED] = "embed",
 };
 
+const char *vt_variant_name(vt_variant v)
+{
+    return words[v];
+}
+
 /* The next word of a list from *at on; NULL: there is none. */
 static const char *next(const char **at, size_t *n)
 {

@@ -24,6 +24,7 @@ typedef enum {
 
 /* Does VITCL_VARIANTS, words with commas between them, name it? */
 bool vt_variant_wanted(vt_variant v);
+const char *vt_variant_name(vt_variant v);
 /* VITCL_EINVAL if it has another word. */
 vitcl_status vt_variant_setting(void);
 
