@@ -338,6 +338,14 @@ ssize_t write(int fd, const void *data, size_t n)
     return real(fd, data, n > 1 && fails("short", CALLER) ? n / 2 : n);
 }
 
+ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
+{
+    REAL(pwrite)
+    if (fails("write", CALLER))
+        return error(ENOSPC);
+    return real(fd, data, n > 1 && fails("short", CALLER) ? n / 2 : n, at);
+}
+
 /* What the stream has buffered is lost, as on a full disk. */
 int fflush(FILE *f)
 {
