@@ -20,15 +20,15 @@
 
 void vt_choice_variables(char *out, size_t size)
 {
-    static const char *const names[] = {"VITCL_DOT", "VITCL_MMA",
-                                        "VITCL_WGMMA"};
+    static const char *const names[] = {"VITCL_DOT", "VITCL_MMA", "VITCL_WGMMA",
+                                        "VITCL_VARIANTS"};
 
     for (size_t i = 0; i < VT_COUNT(names); i++) {
         const char *value = vt_getenv(names[i]);
         const size_t used = strlen(out);
 
         if (value && *value)
-            snprintf(out + used, size - used, ", %s %.15s", names[i], value);
+            snprintf(out + used, size - used, ", %s %.60s", names[i], value);
     }
 }
 
