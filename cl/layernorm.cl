@@ -78,9 +78,10 @@ kernel WHOLE_GROUPS void layernorm(global VT_TYPE(YT) *restrict out,
 }
 
 #define ROW_BYTES 64 /* a row has a multiple of them, with zeros at its end */
+#define INTS(x) ((VT_JOIN(int, V))(x)) /* Oclgrind: no clamp(int4, int, int) */
 #define TO_BYTES(x)                                                            \
     VT_JOIN(convert_char, V)                                                   \
-    (clamp(VT_JOIN(VT_JOIN(convert_int, V), _rte)(x), -127, 127))
+    (clamp(VT_JOIN(VT_JOIN(convert_int, V), _rte)(x), INTS(-127), INTS(127)))
 kernel WHOLE_GROUPS void layernorm_rows(global char *restrict out,
                                         global const VT_TYPE(XT) *restrict x,
                                         global const float *restrict gamma,
