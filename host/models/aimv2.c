@@ -134,7 +134,7 @@ static const vt_field fields[] = {
     EPS("rms_norm_eps"),
     SIDES("image_size", height),
     SIDES("patch_size", patch_h),
-    SAME("qkv_bias", qkv_bias, true),
+    SAME("qkv_bias", qkv_bias, false),
     SAME("mlp_bias", fc_bias, false),
     FLAG("use_head", said.head, true),
     FLAG("is_native", pos_optional, false),

@@ -59,6 +59,7 @@ with open("refused", "w") as refused, open("same", "w") as same:
     no(both, "del c['vision_config']", "does not divide into 12 heads")
     no("hf_dinov2_reg", "c['model_type'] = 'dinov2'", "reg_token has no place")
     no("hf_dinov2_reg", "del c['num_register_tokens']", "reg_token is .*2,16.*, but .*needs .*4,16")
+    yes("hf_aimv2", "del c['qkv_bias']")
     no(scaled, "del c['layer_scale_init_value']", "layer_scale_init_value does not belong")
     t, eva, rel = "timm_vit", "timm_eva02_clip", "timm_relpos_swin"
     no(t, "a['head_dim'] = 8", "model_args has head_dim, which is not an argument")
