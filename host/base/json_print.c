@@ -22,11 +22,11 @@ static void json_escape(FILE *f, const char *text, size_t n)
                 (unsigned)(0xDC00 + (c & 0x3FF)));
 }
 
-void vt_json_print_string(FILE *f, const char *text)
+/* Without the quotes. */
+static void put_escaped(FILE *f, const char *text)
 {
     size_t n;
 
-    putc('"', f);
     for (const char *s = text; *s; s += n) {
         n = vt_utf8_character(s);
         if (n == 0)
@@ -42,6 +42,12 @@ void vt_json_print_string(FILE *f, const char *text)
         else
             fwrite(s, 1, n, f);
     }
+}
+
+void vt_json_print_string(FILE *f, const char *text)
+{
+    putc('"', f);
+    put_escaped(f, text);
     putc('"', f);
 }
 
@@ -179,7 +185,7 @@ static const char *put_value(vt_json_writer *w, const char *s, bool quoted,
         if (text && !quoted)
             vt_json_print_string(w->f, text);
         else
-            fputs(text ? text : "null", w->f);
+            put_escaped(w->f, text ? text : "null");
         return quoted ? end + 1 : colon(w, end + 1);
     }
     if (conversion == 'f' || conversion == 'g')

@@ -57,11 +57,11 @@ Test(json_print, strings_and_keys, .init = setup)
     vt_json_put_path(&w, "good", "bytes", "y");
     vt_json_put(&w, "raw:");
     fputs("[1,2]", vt_json_raw(&w));
-    vt_json_put(&w, "last:'a b{}%s'}", "c");
+    vt_json_put(&w, "last:'a b{}%s'}", "\"c");
     check("{\"size\":\"3x4\",\"hash\":\"00000000000000ab\",\"a:b\":5,\"6\":7,"
           "\"GFLOP/"
           "s\":1,\"b\":null,\"path\":\"x\xEF\xBF\xBD\",\"bytes\":\"eP8=\","
-          "\"good\":\"y\",\"raw\":[1,2],\"last\":\"a b{}c\"}");
+          "\"good\":\"y\",\"raw\":[1,2],\"last\":\"a b{}\\\"c\"}");
 }
 
 Test(json_print, lines, .init = setup)
