@@ -89,14 +89,15 @@ static const vt_mark marks[] = {
     {NULL, 0, 0, NULL},
 };
 
-#define FIELDS(usual)                                                          \
+#define FIELDS                                                                 \
     SEEN("mlp_ratio", mlp), SAME("qkv_bias", qkv_bias, true),                  \
-        HEAD("head_dim"), SAME("use_swiglu_ffn", swiglu, false),               \
-        COUNT("num_register_tokens", said.registers, VT_MOST_WIDTH, usual)
+        HEAD("head_dim"), SAME("use_swiglu_ffn", swiglu, false)
+#define REGISTERS(usual)                                                       \
+    COUNT("num_register_tokens", said.registers, VT_MOST_WIDTH, usual)
 #define IDLE VT_HF_DROPOUT VT_HF_BACKBONE "layerscale_value|use_mask_token"
-static const vt_field none[] = {FIELDS(0), END};
-static const vt_field with[] = {FIELDS(4), END};
-static const vt_field tipsv2[] = {FIELDS(1), END};
+static const vt_field none[] = {FIELDS, END};
+static const vt_field with[] = {FIELDS, REGISTERS(4), END};
+static const vt_field tipsv2[] = {FIELDS, REGISTERS(1), END};
 static const vt_keys none_keys = {vt_hf_fields, none, IDLE, NULL};
 static const vt_keys with_keys = {vt_hf_fields, with, IDLE, NULL};
 static const vt_keys tipsv2_keys = {vt_hf_fields, tipsv2, IDLE, NULL};
