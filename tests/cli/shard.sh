@@ -316,7 +316,7 @@ says '\{shard\} needs --shard'
 run 2 embed "${c[@]}" pics --shard 1/2 -o x.csv
 says 'not .csv'
 run 2 embed "${c[@]}" pics --shard 1/2 -u -o x.safetensors
-says '--update is for one run'
+says '--update and --shard cannot be used together'
 run 2 merge
 says 'name one folder'
 run 0 classify "${c[@]}" pics/a/0000.ppm -o plain.jsonl

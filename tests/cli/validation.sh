@@ -28,7 +28,7 @@ given=(--config config.json --data data --batch 16 --lr 0.01 --augment none
 run 2 train "${given[@]}" --epochs 1 -o no --val val --hold-out 3
 says '--val and --hold-out cannot be used together'
 run 2 train "${given[@]}" --epochs 1 -o no --patience 3
-says '--patience needs --val PATH or --hold-out N'
+says '--patience needs --val PATH, --hold-out N or --resume'
 run 1 train "${given[@]}" --epochs 1 -o no --val nowhere
 says 'nowhere: no such folder'
 cp -r val missing && rm -r missing/c3
