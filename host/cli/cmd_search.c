@@ -337,7 +337,7 @@ static int next_text(query *out, work *w)
 static int answer_all(work *w)
 {
     const bool texts = w->texts.count != 0;
-    query q;
+    query q = {.name = NULL};
     int code;
 
     /* where a stop is caught, and so removes the file */

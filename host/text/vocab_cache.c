@@ -160,7 +160,7 @@ bool vt_vocab_cache_read(vt_chars *rest, vt_tokenizer *t, vt_kept_file *f)
 static vt_kept_key key_of(const vt_sha256_state *hash)
 {
     vt_sha256_state s = *hash;
-    vt_kept_key key;
+    vt_kept_key key = {{0}};
 
     vt_sha256_end(&s, key.hash);
     return key;
