@@ -92,7 +92,8 @@ kernel WHOLE_GROUPS void layernorm_rows(global char *restrict out,
     local float tmp[WG];
     const int row = get_group_id(0), lid = get_local_id(0);
     const int ld = (C + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
-    floatv most = 0.0f, zeros = 0.0f; /* NaN where a number is not finite */
+    floatv most = 0.0f;
+    VT_JOIN(int, V) wrong = 0; /* by bits: Mesa takes NaN * 0 for 0 */
 
     x += (size_t)(row / take * of + row % take) * C;
     const float mean = MEAN(wg_row_sum(x, C, tmp) / C);
@@ -103,10 +104,9 @@ kernel WHOLE_GROUPS void layernorm_rows(global char *restrict out,
         const floatv y = NORMAL(c);
 
         most = fmax(most, fabs(y));
-        zeros += y * 0.0f;
+        wrong |= (VT_JOIN(as_int, V)(y) & 0x7f800000) == 0x7f800000;
     }
-    const float top =
-        wg_max(vt_hsum(zeros) == 0.0f ? vt_hmax(most) : INFINITY, tmp);
+    const float top = wg_max(any(wrong) ? INFINITY : vt_hmax(most), tmp);
     const float step = top < INFINITY ? top / 127.0f : NAN;
     for (int c = lid * V; c < ld; c += WG * V)
         VT_JOIN(vstore, V)
