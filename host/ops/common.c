@@ -188,20 +188,29 @@ void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows)
         flat(k, p, (size_t)n, (size_t)rows);
 }
 
-void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows)
+/* Of n elements. */
+static int blocks(const vt_plan *p, int n)
 {
     const int each = lanes(p) * per(p);
 
-    vt_op_items(k, p, n / each + (n % each > 0), rows);
+    return n / each + (n % each > 0);
 }
 
-static vitcl_status one(vt_kernel **k, vt_plan *p, vt_step *s, const char *file,
-                        const char *name, const char *format, va_list args)
+void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows)
+{
+    vt_op_items(k, p, blocks(p, n), rows);
+}
+
+static vitcl_status launch(vt_plan *p, vt_step *s, const char *file,
+                           const char *name, int items, int rows,
+                           const char *format, va_list args)
 {
     vitcl_status st = VITCL_OK;
+    vt_kernel *k;
 
-    VT_TRY(vt_op_kernel(k, p, s, file, name));
-    VT_TRY(vt_args_of(p, *k, format, args));
+    VT_TRY(vt_op_kernel(&k, p, s, file, name));
+    VT_TRY(vt_args_of(p, k, format, args));
+    vt_op_items(k, p, items, rows);
 done:
     return st;
 }
@@ -211,13 +220,10 @@ vitcl_status vt_op_launch_blocks(vt_plan *p, vt_step *s, const char *file,
                                  const char *format, ...)
 {
     vitcl_status st;
-    vt_kernel *k;
     va_list args;
 
     va_start(args, format);
-    st = one(&k, p, s, file, name, format, args);
-    if (st == VITCL_OK)
-        vt_op_blocks(k, p, n, rows);
+    st = launch(p, s, file, name, blocks(p, n), rows, format, args);
     va_end(args);
     return st;
 }
@@ -227,13 +233,10 @@ vitcl_status vt_op_launch_items(vt_plan *p, vt_step *s, const char *file,
                                 const char *format, ...)
 {
     vitcl_status st;
-    vt_kernel *k;
     va_list args;
 
     va_start(args, format);
-    st = one(&k, p, s, file, name, format, args);
-    if (st == VITCL_OK)
-        vt_op_items(k, p, n, rows);
+    st = launch(p, s, file, name, n, rows, format, args);
     va_end(args);
     return st;
 }
