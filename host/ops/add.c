@@ -97,35 +97,25 @@ done:
 
 static vitcl_status grid_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->in[GRID_X];
     const int t = vt_dim(p, x, 1), c = vt_dim(p, x, 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "add", "add_grid"));
-    VT_TRY(vt_args(p, k, "vvvviiii", s->out[GRID_OUT], x, s->in[GRID_ACROSS],
-                   s->in[GRID_DOWN], t, c, grid_prefix(p, s),
-                   vt_dim(p, s->in[GRID_ACROSS], 0)));
-    vt_op_blocks(k, p, c, vt_dim(p, x, 0) * t);
-done:
-    return st;
+    return vt_op_launch_blocks(
+        p, s, "add", "add_grid", c, vt_dim(p, x, 0) * t, "vvvviiii",
+        s->out[GRID_OUT], x, s->in[GRID_ACROSS], s->in[GRID_DOWN], t, c,
+        grid_prefix(p, s), vt_dim(p, s->in[GRID_ACROSS], 0));
 }
 
 static vitcl_status grid_grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val g = s->in[GRID_DW_DY];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "add", "add_grid_grad"));
-    VT_TRY(vt_args(p, k, "vviiiiiiii", s->in[GRID_DW_DTABLE], g,
-                   vt_dim(p, g, 0), vt_dim(p, g, 1), vt_dim(p, g, 2),
-                   s->i[I_CHANNEL], s->i[I_FIRST], s->i[I_NEXT], s->i[I_TOKENS],
-                   s->i[I_ROW]));
-    vt_op_items(k, p, vt_dim(p, s->in[GRID_DW_DTABLE], 1),
-                vt_dim(p, s->in[GRID_DW_DTABLE], 0));
-done:
-    return st;
+    return vt_op_launch_items(
+        p, s, "add", "add_grid_grad", vt_dim(p, s->in[GRID_DW_DTABLE], 1),
+        vt_dim(p, s->in[GRID_DW_DTABLE], 0), "vviiiiiiii",
+        s->in[GRID_DW_DTABLE], g, vt_dim(p, g, 0), vt_dim(p, g, 1),
+        vt_dim(p, g, 2), s->i[I_CHANNEL], s->i[I_FIRST], s->i[I_NEXT],
+        s->i[I_TOKENS], s->i[I_ROW]);
 }
 
 /* No grad: only steps of a backward pass. */
@@ -198,18 +188,13 @@ done:
 
 static vitcl_status channels_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->in[CHANNELS_X];
     const int c = vt_dim(p, x, 1), plane = vt_dim(p, x, 2) * vt_dim(p, x, 3);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "add", "add_channels"));
-    VT_TRY(vt_args(p, k, "vvvviii", s->out[CHANNELS_OUT], x,
-                   s->in[CHANNELS_BIAS], s->in[CHANNELS_RESIDUAL], c, plane,
-                   s->i[I_RELU]));
-    vt_op_blocks(k, p, plane, vt_dim(p, x, 0) * c);
-done:
-    return st;
+    return vt_op_launch_blocks(
+        p, s, "add", "add_channels", plane, vt_dim(p, x, 0) * c, "vvvviii",
+        s->out[CHANNELS_OUT], x, s->in[CHANNELS_BIAS], s->in[CHANNELS_RESIDUAL],
+        c, plane, s->i[I_RELU]);
 }
 
 /* No grad: models that use it (models/resnetd.c) are not trained. */

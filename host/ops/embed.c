@@ -76,17 +76,12 @@ done:
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val g = s->in[DW_DTOKENS];
     int c = vt_dim(p, g, 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "embed", "embed_grad"));
-    VT_TRY(vt_args(p, k, "vviiiii", s->in[DW_DROWS], g, vt_dim(p, g, 0),
-                   vt_dim(p, g, 1), c, s->i[I_FIRST], s->i[I_ROW]));
-    vt_op_blocks(k, p, c, s->i[I_COUNT]);
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "embed", "embed_grad", c, s->i[I_COUNT],
+                               "vviiiii", s->in[DW_DROWS], g, vt_dim(p, g, 0),
+                               vt_dim(p, g, 1), c, s->i[I_FIRST], s->i[I_ROW]);
 }
 
 static const vt_op embed_grad = {.name = "embed_grad", .prepare = grad_prepare};

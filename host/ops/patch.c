@@ -102,17 +102,12 @@ done:
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->out[VT_DX];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "patch", "patch_grad"));
-    VT_TRY(vt_args(p, k, "vviiiiii", x, s->in[VT_DY], vt_dim(p, x, 1),
-                   channels(p, s, x), vt_dim(p, x, 2), vt_dim(p, x, 3),
-                   s->i[I_HEIGHT], s->i[I_WIDTH]));
-    vt_op_blocks(k, p, vt_dim(p, x, 3), vt_op_rows(p, x));
-done:
-    return st;
+    return vt_op_launch_blocks(
+        p, s, "patch", "patch_grad", vt_dim(p, x, 3), vt_op_rows(p, x),
+        "vviiiiii", x, s->in[VT_DY], vt_dim(p, x, 1), channels(p, s, x),
+        vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[I_HEIGHT], s->i[I_WIDTH]);
 }
 
 static const vt_op patch_grad = {

@@ -24,32 +24,22 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "pool", "pool"));
-    VT_TRY(vt_args(p, k, "vviiii", s->out[OUT_Y], x, vt_dim(p, x, 1), c,
-                   s->i[I_KIND], s->i[I_FIRST]));
-    vt_op_blocks(k, p, c, vt_dim(p, x, 0));
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "pool", "pool", c, vt_dim(p, x, 0),
+                               "vviiii", s->out[OUT_Y], x, vt_dim(p, x, 1), c,
+                               s->i[I_KIND], s->i[I_FIRST]);
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "pool", "pool_grad"));
-    VT_TRY(vt_args(p, k, "vvviiii", s->out[VT_DX], s->in[VT_DY], x,
-                   vt_dim(p, x, 1), c, s->i[I_KIND], s->i[I_FIRST]));
-    vt_op_blocks(k, p, c, vt_dim(p, x, 0));
-done:
-    return st;
+    return vt_op_launch_blocks(p, s, "pool", "pool_grad", c, vt_dim(p, x, 0),
+                               "vvviiii", s->out[VT_DX], s->in[VT_DY], x,
+                               vt_dim(p, x, 1), c, s->i[I_KIND], s->i[I_FIRST]);
 }
 
 static const vt_op pool_grad = {

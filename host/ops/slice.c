@@ -25,32 +25,22 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "slice", "slice"));
-    VT_TRY(vt_args(p, k, "vviiii", s->out[OUT_Y], x, vt_dim(p, x, 1), c,
-                   s->i[I_FIRST], s->i[I_COUNT]));
-    vt_op_blocks(k, p, c, vt_op_rows(p, s->out[OUT_Y]));
-done:
-    return st;
+    return vt_op_launch_blocks(
+        p, s, "slice", "slice", c, vt_op_rows(p, s->out[OUT_Y]), "vviiii",
+        s->out[OUT_Y], x, vt_dim(p, x, 1), c, s->i[I_FIRST], s->i[I_COUNT]);
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-    vt_kernel *k;
     int c = vt_dim(p, s->in[VT_DY], 2);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "slice", "slice_grad"));
-    VT_TRY(vt_args(p, k, "vviiii", s->out[VT_DX], s->in[VT_DY],
-                   vt_dim(p, s->out[VT_DX], 1), c, s->i[I_FIRST],
-                   s->i[I_COUNT]));
-    vt_op_blocks(k, p, c, vt_op_rows(p, s->out[VT_DX]));
-done:
-    return st;
+    return vt_op_launch_blocks(
+        p, s, "slice", "slice_grad", c, vt_op_rows(p, s->out[VT_DX]), "vviiii",
+        s->out[VT_DX], s->in[VT_DY], vt_dim(p, s->out[VT_DX], 1), c,
+        s->i[I_FIRST], s->i[I_COUNT]);
 }
 
 static const vt_op slice_grad = {.name = "slice_grad", .prepare = grad_prepare};
