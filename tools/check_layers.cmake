@@ -30,18 +30,19 @@ set(may_plot base) # this and all below are of the programs alone
 set(may_inspect base plot)
 set(may_pull base)
 set(may_index base plot weights ocl gemm product)
-set(may_scale base walk plot index)
+set(may_parts base plot index)
+set(may_archives base walk parts)
 # the program's rooms, and its commands
 set(may_cli/terminal base)
 set(may_cli/setup api base cli/terminal)
-set(may_cli/pictures api base walk index scale cli/terminal cli/setup)
-set(may_cli/answers api base plot index scale cli/terminal cli/setup cli/pictures)
+set(may_cli/pictures api base walk index parts archives cli/terminal cli/setup)
+set(may_cli/answers api base plot index parts cli/terminal cli/setup cli/pictures)
 set(may_cli/texts api base index cli/terminal cli/setup cli/pictures cli/answers)
-set(may_cli/training api base plot scale cli/terminal cli/setup)
+set(may_cli/training api base plot parts cli/terminal cli/setup)
 set(may_cli/bench api base plot cli/terminal cli/setup)
-set(may_cli/inspect api base plot inspect scale cli/terminal cli/setup cli/pictures cli/answers)
-set(may_cli api base walk plot inspect pull index scale cli/terminal cli/setup cli/pictures cli/answers
-  cli/texts cli/training cli/bench cli/inspect)
+set(may_cli/inspect api base plot inspect parts cli/terminal cli/setup cli/pictures cli/answers)
+set(may_cli api base walk plot inspect pull index parts archives cli/terminal cli/setup cli/pictures
+  cli/answers cli/texts cli/training cli/bench cli/inspect)
 set(may_study base plot data weights cli cli/terminal cli/setup) # of vitcl-study
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\

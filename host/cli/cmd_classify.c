@@ -14,7 +14,7 @@
 #include "cli/inspect/explaining.h"
 #include "cli/pictures/piped.h"
 #include "cli/texts/label_set.h"
-#include "scale/partition.h"
+#include "parts/partition.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  * main.c - the program vitcl: finds the command and runs it.
  * docs/architecture.md says how a command is added.
  */
+#include "archives/tar.h"
 #include "cli/setup/setup.h"
 #include "cli/setup/start.h"
-#include "scale/tar.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
  * fuzz_manifest.c - any bytes as the manifest of a part: what is accepted is in
  * range and agrees with itself.
  */
-#include "scale/partition.h"
+#include "parts/partition.h"
 #include "support/fuzz_file.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@ cd "$1"
 failures=0
 sources=$(find host -name '*.c' ! -path 'host/cli/*' ! -path 'host/plot/*' \
     ! -path 'host/pull/*' ! -path 'host/study/*' ! -name sandbox.c \
-    ! -path host/trials/try.c ! -path host/scale/unpack.c | sort)
+    ! -path host/trials/try.c ! -path host/archives/unpack.c | sort)
 
 # Prints calls with their arguments, one a line, without comments.
 # shellcheck disable=SC2086 # a list of files

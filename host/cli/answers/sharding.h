@@ -4,7 +4,7 @@
 #ifndef VT_CLI_SHARDING_H
 #define VT_CLI_SHARDING_H
 #include "answering.h"
-#include "scale/partition.h"
+#include "parts/partition.h"
 
 typedef struct sharding {
     vt_shard shard;           /* n 0: the whole */

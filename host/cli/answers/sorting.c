@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 
-#include "scale/partition.h"
+#include "parts/partition.h"
 
 #include <errno.h>
 #include <fcntl.h>

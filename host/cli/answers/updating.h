@@ -12,7 +12,7 @@
 #define VT_CLI_UPDATING_H
 #include "cli/pictures/pictures.h"
 #include "index/index.h"
-#include "scale/partition.h"
+#include "parts/partition.h"
 
 #include <sys/types.h>
 

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "inspect.h"
 #include "inspect/report.h"
-#include "scale/partition.h"
+#include "parts/partition.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "inspect.h"
 #include "inspect/components.h"
-#include "scale/partition.h"
+#include "parts/partition.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #include "api/program.h"
 #include "cli/terminal/terminal.h"
-#include "scale/partition.h"
+#include "parts/partition.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  */
 #include "input.h"
 
-#include "scale/partition.h"
-#include "scale/tar.h"
+#include "archives/tar.h"
+#include "parts/partition.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -5,8 +5,8 @@
 
 #include "base/csv.h"
 #include "cli/terminal/terminal.h"
+#include "parts/partition.h"
 #include "plot/figure.h"
-#include "scale/partition.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #ifndef VT_CLI_CONFUSION_H
 #define VT_CLI_CONFUSION_H
-#include "scale/tally.h"
+#include "parts/tally.h"
 
 #include <stdbool.h>
 #include <stdint.h>

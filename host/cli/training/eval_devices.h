@@ -4,7 +4,7 @@
 #ifndef VT_CLI_EVAL_DEVICES_H
 #define VT_CLI_EVAL_DEVICES_H
 #include "cli/setup/machines.h"
-#include "scale/tally.h"
+#include "parts/tally.h"
 #include "scoring.h"
 
 #include <vitcl_train.h>

@@ -5,7 +5,7 @@
 #ifndef VT_CLI_SCORES_H
 #define VT_CLI_SCORES_H
 #include "cli/setup/options.h"
-#include "scale/tally.h"
+#include "parts/tally.h"
 
 #include <vitcl_train.h>
 

@@ -2,9 +2,9 @@
  * tally.h - what a worker of eval counted. Counts of parts add up to those of
  * one run, and every score is computed from them alone.
  */
-#ifndef VT_SCALE_TALLY_H
-#define VT_SCALE_TALLY_H
-#include "scale/partition.h"
+#ifndef VT_PARTS_TALLY_H
+#define VT_PARTS_TALLY_H
+#include "parts/partition.h"
 
 typedef struct vt_tally {
     uint64_t pictures, failed, right1, right5;

@@ -3,12 +3,12 @@
  * over by the archive: each number is checked.
  */
 #define _GNU_SOURCE /* pipe2 */
-#include "scale/tar.h"
+#include "archives/tar.h"
 
+#include "archives/frames.h"
 #include "base/file.h"
 #include "base/helper.h"
 #include "base/memory.h"
-#include "scale/frames.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,11 +11,11 @@
  * no file, network or process. Members are passed on in pieces: memory does not
  * grow with the archive.
  */
+#include "archives/frames.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/seccomp.h"
-#include "scale/frames.h"
-#include "scale/shard.h"
+#include "parts/shard.h"
 #include "walk/magic.h"
 #include "walk/suffix.h"
 

@@ -3,8 +3,8 @@
  * those at positions k-1, k-1+n, k-1+2n, .. of it. So no worker has to know how
  * many there are, and each has pictures of every folder.
  */
-#ifndef VT_SCALE_SHARD_H
-#define VT_SCALE_SHARD_H
+#ifndef VT_PARTS_SHARD_H
+#define VT_PARTS_SHARD_H
 #include "base/status.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  * partition.c - names, manifests and temporary files of parts.
  */
 #define _GNU_SOURCE /* memmem */
-#include "scale/partition.h"
+#include "parts/partition.h"
 
 #include "base/checksum.h"
 #include "base/file.h"

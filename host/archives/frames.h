@@ -13,8 +13,8 @@
  *   UNLOCKED  the filter of system calls was refused
  *   END     nothing follows
  */
-#ifndef VT_SCALE_FRAMES_H
-#define VT_SCALE_FRAMES_H
+#ifndef VT_ARCHIVES_FRAMES_H
+#define VT_ARCHIVES_FRAMES_H
 #include <stdint.h>
 
 typedef enum {

@@ -1,7 +1,7 @@
 /*
  * tally.c - see tally.h.
  */
-#include "scale/tally.h"
+#include "parts/tally.h"
 
 #include "base/checksum.h"
 #include "base/file.h"

@@ -2,10 +2,10 @@
  * partition.h - one worker's part of an output, and the manifest beside it that
  * says how it was made. A part is finished when its manifest is there.
  */
-#ifndef VT_SCALE_PARTITION_H
-#define VT_SCALE_PARTITION_H
+#ifndef VT_PARTS_PARTITION_H
+#define VT_PARTS_PARTITION_H
 #include "base/file.h"
-#include "scale/shard.h"
+#include "parts/shard.h"
 
 #include <stddef.h>
 

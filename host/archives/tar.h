@@ -2,9 +2,9 @@
  * tar.h - the pictures of a tar archive, one after the other, as the
  * sandboxed program vitcl-unpack tells them.
  */
-#ifndef VT_SCALE_TAR_H
-#define VT_SCALE_TAR_H
-#include "scale/shard.h"
+#ifndef VT_ARCHIVES_TAR_H
+#define VT_ARCHIVES_TAR_H
+#include "parts/shard.h"
 #include "walk/walk.h"
 
 #include <stddef.h>

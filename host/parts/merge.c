@@ -2,7 +2,7 @@
  * merge.c - find the finished parts in a folder and join them in the order of
  * the input: the first row of each shard, the second of each, and so on.
  */
-#include "scale/partition.h"
+#include "parts/partition.h"
 
 #include "base/checksum.h"
 #include "base/file.h"

@@ -2,7 +2,7 @@
  * shard.c - a worker's part, as it is given or as the engine that started the
  * worker tells it.
  */
-#include "scale/shard.h"
+#include "parts/shard.h"
 
 #include "base/environment.h"
 #include "base/memory.h"
