@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* docs/search.md has what it finds and what it misses. */
-#define LEAST 0.85
-
 typedef struct dupes {
     model_options common;
     double least;
@@ -34,12 +31,13 @@ static const opt options[] = {
     OPT_DEVICE(dupes), OPT_DONE};
 
 typedef struct work {
-    const vt_index *index;
-    vt_pairs pairs;
+    vitcl_index *index;
+    vitcl_dupe *row;
+    uint64_t rows;
     uint64_t *next; /* the next row of the same group; the row itself: none */
     progress bar;
     html_page *page; /* NULL: none */
-    row_files files;
+    row_counts left;
     row_file *file; /* of the group that is printed, in order */
     size_t room, largest;
     uint64_t looked; /* pictures of groups */
@@ -50,9 +48,11 @@ static int tell(void *context, uint64_t done, uint64_t total)
 {
     work *w = context;
 
-    w->bar.total = total;
-    progress_show(&w->bar, done, NULL);
-    guard_end(); /* do not start again after so much work */
+    if (total) { /* the device computes */
+        w->bar.total = total;
+        progress_show(&w->bar, done, NULL);
+        guard_end(); /* do not start again after so much work */
+    }
     return stopped();
 }
 
@@ -74,7 +74,7 @@ static bool look_at(work *w, uint64_t first)
     }
     n = 0;
     for (uint64_t i = first;; i = w->next[i]) {
-        row_file_look(&w->file[n++], row_files_path(&w->files, i));
+        row_file_look(&w->file[n++], row_path(w->index, i));
         progress_show(&w->bar, ++w->looked, NULL);
         if (w->next[i] == i)
             break;
@@ -95,10 +95,10 @@ static void print_json(work *w, uint64_t group, uint64_t first)
 
         row_file_date(date, f);
         json_put("{");
-        json_path(row_files_path(&w->files, i));
-        json_put("cosine:%.9g", (double)w->pairs.cosine[i]);
+        json_path(row_path(w->index, i));
+        json_put("cosine:%.9g", (double)w->row[i].cosine);
         vt_json_put_path(&json_results, "nearest", "nearest_bytes",
-                         row_files_path(&w->files, w->pairs.near_row[i]));
+                         row_path(w->index, w->row[i].nearest));
         if (f->bytes)
             json_put("bytes:%llu changed:%s", (unsigned long long)f->bytes,
                      date);
@@ -129,7 +129,7 @@ static bool beside(work *w, uint64_t first)
     enum { COLUMNS = 56 };
 
     for (uint64_t i = first;; i = w->next[i]) {
-        const char *path = row_files_path(&w->files, i);
+        const char *path = row_path(w->index, i);
 
         if (width_of(path, strlen(path)) > terminal_columns() - COLUMNS)
             return false;
@@ -151,13 +151,13 @@ static void print_text(work *w, uint64_t group, uint64_t first)
 
         file_text(size, bytes, date, &w->file[n]);
         if (w->pretty)
-            printf("%.3f  ", (double)w->pairs.cosine[i]);
+            printf("%.3f  ", (double)w->row[i].cosine);
         if (w->pretty && !below)
             printf("%11s  %7s  %16s  %7s  ", size, bytes, date, largest);
         if (!w->pretty)
             printf("%llu\t%.6f\t", (unsigned long long)group,
-                   (double)w->pairs.cosine[i]);
-        tsv_text(row_files_path(&w->files, i));
+                   (double)w->row[i].cosine);
+        tsv_text(row_path(w->index, i));
         if (below)
             printf("\n%18s  %7s  %16s  %s", size, bytes, date, largest);
         if (!w->pretty) {
@@ -181,12 +181,12 @@ static void add_to_page(work *w, uint64_t group, uint64_t first)
     snprintf(text, sizeof text, "group %llu", (unsigned long long)group);
     html_section(w->page, text);
     for (uint64_t i = first;; i = w->next[i], n++) {
-        const html_item item = {.path = row_files_path(&w->files, i),
+        const html_item item = {.path = row_path(w->index, i),
                                 .title = text,
                                 .more = w->file[n].bytes ? more : NULL};
 
         file_text(size, bytes, date, &w->file[n]);
-        snprintf(text, sizeof text, "%.3f", (double)w->pairs.cosine[i]);
+        snprintf(text, sizeof text, "%.3f", (double)w->row[i].cosine);
         snprintf(more, sizeof more, "%s %s %s%s", size, bytes, date,
                  n == w->largest ? ", the largest" : "");
         html_add(w->page, &item);
@@ -196,111 +196,102 @@ static void add_to_page(work *w, uint64_t group, uint64_t first)
 }
 
 /* Links the rows of each group, in order. */
-static int link_rows(work *w, uint64_t rows)
+static int link_rows(work *w)
 {
-    uint64_t *last = calloc(rows + 1, sizeof *last);
+    uint64_t *last = calloc(w->rows + 1, sizeof *last);
+    int code = EXIT_OK;
 
-    w->next = calloc(rows + 1, sizeof *w->next);
+    w->next = calloc(w->rows + 1, sizeof *w->next);
     if (!last || !w->next) {
-        free(last);
-        return fail("out of memory");
+        code = fail("out of memory");
+        goto done;
     }
-    for (uint64_t i = 0; i < rows; i++) {
-        const uint64_t first = w->pairs.group[i];
+    for (uint64_t i = 0; i < w->rows; i++) {
+        const uint64_t first = w->row[i].group;
 
         w->next[last[first]] = first == i ? w->next[last[first]] : i;
         w->next[i] = last[first] = i;
     }
+done:
     free(last);
-    return EXIT_OK;
+    return code;
 }
 
-static void tell_counts(const work *w, uint64_t pictures, uint64_t groups,
-                        uint64_t rows)
+static void tell_counts(const work *w, uint64_t pictures, uint64_t groups)
 {
-    const uint64_t out = w->pairs.left_out;
-    uint64_t compared = rows - out;
+    const uint64_t out = w->left.empty;
     char left[64] = "";
 
-    for (uint64_t i = 0; i < rows; i++)
-        compared -= w->files.omit[i];
     if (out)
         snprintf(left, sizeof left, "; %llu without a vector left out",
                  (unsigned long long)out);
     note("%llu picture%s in %llu group%s, of %llu compared%s",
          (unsigned long long)pictures, vt_plural(pictures),
          (unsigned long long)groups, vt_plural(groups),
-         (unsigned long long)compared, left);
+         (unsigned long long)(w->rows - out - w->left.again - w->left.gone),
+         left);
 }
 
-static int print(work *w, uint64_t rows)
+static int print(work *w)
 {
     uint64_t groups = 0, pictures = 0;
+    int code;
 
-    if (link_rows(w, rows) != EXIT_OK)
-        return EXIT_FAILED;
-    for (uint64_t i = 0; i < rows; i++)
-        pictures += w->pairs.near_row[i] != i;
+    TRY(link_rows(w));
+    for (uint64_t i = 0; i < w->rows; i++)
+        pictures += w->row[i].nearest != i;
     progress_start(&w->bar, "pictures", pictures);
-    for (uint64_t i = 0; i < rows; i++) {
-        if (w->pairs.group[i] != i || w->next[i] == i)
+    for (uint64_t i = 0; i < w->rows; i++) {
+        if (w->row[i].group != i || w->next[i] == i)
             continue;
         if (stopped())
             return EXIT_STOPPED;
         if (!look_at(w, i))
-            return fail("out of memory");
+            TRY(fail("out of memory"));
         groups++;
         (w->json ? print_json : print_text)(w, groups, i);
         if (w->page)
             add_to_page(w, groups, i);
     }
     if (w->pretty || is_terminal(stderr))
-        tell_counts(w, pictures, groups, rows);
+        tell_counts(w, pictures, groups);
     if (w->page) {
         html_page *page = w->page;
 
         w->page = NULL;
-        return html_close(page, "Near-duplicates, and the cosine of each with "
+        code = html_close(page, "Near-duplicates, and the cosine of each with "
                                 "the nearest in its group");
     }
-    return EXIT_OK;
+done:
+    return code;
 }
 
 /* ---- running ---- */
 
-static int compare(work *w, const dupes *o, const char *name)
+static int compare(work *w, const dupes *o)
 {
-    const float least = vt_cosine_threshold(o->least > 0 ? o->least : LEAST);
-    vitcl_status st;
+    vitcl_device *device = NULL;
     int code;
 
-    if (vt_index_shape(w->index).columns)
-        return fail("%s: the index has many vectors of each picture; dupes "
-                    "needs one vector: embed --features pooled or class",
-                    name);
     catch_stop();
-    code = row_files_open(&w->files, w->index);
-    if (code != EXIT_OK)
-        return code;
-    row_files_tell(&w->files, w->index);
     guard_begin();
+    TRY_VT(vitcl_device_open(&device, o->common.device));
     progress_start(&w->bar, "tiles", 0);
-    st = vt_index_pairs(&w->pairs, w->index, w->files.omit, o->common.device,
-                        least, tell, w);
+    TRY(code_of(vitcl_index_dupes(w->row, w->index, device,
+                                  o->least > 0 ? o->least : VITCL_DUPES_LEAST,
+                                  tell, w)));
+done:
     progress_clear(&w->bar);
     guard_end();
-    if (st != VITCL_OK)
-        return code_of(st);
-    if (o->html && !(w->page = html_open(o->html, "vitcl dupes")))
-        return EXIT_FAILED;
-    return print(w, vt_index_count(w->index));
+    vitcl_device_free(device);
+    return code;
 }
 
 static int run(void *into, const words *operands)
 {
     const dupes *o = into;
-    vt_index *index = NULL;
     work w = {.json = o->json, .pretty = is_terminal(stdout)};
+    vitcl_index_info info = {.size = sizeof info};
     int code;
 
     if (operands->count != 1)
@@ -308,17 +299,27 @@ static int run(void *into, const words *operands)
     if (o->least > 1)
         return usage("--threshold must be at most 1, the cosine of equal "
                      "vectors");
-    if (vt_index_open(&index, operands->item[0]) != VITCL_OK)
-        return failed();
-    w.index = index;
-    code = vt_index_sort(index) == VITCL_OK ? compare(&w, o, operands->item[0])
-                                            : failed();
+    TRY_VT(vitcl_index_open(&w.index, operands->item[0]));
+    TRY_VT(vitcl_index_describe(&info, w.index));
+    if (info.rank > 1)
+        TRY(fail("%s: the index has many vectors of each picture; dupes "
+                 "needs one vector: embed --features pooled or class",
+                 operands->item[0]));
+    w.rows = info.rows;
+    w.row = calloc(w.rows + 1, sizeof *w.row);
+    if (!w.row)
+        TRY(fail("out of memory"));
+    TRY(compare(&w, o));
+    w.left = row_files_tell(w.index, w.row, w.rows);
+    if (o->html && !(w.page = html_open(o->html, "vitcl dupes")))
+        TRY(EXIT_FAILED);
+    TRY(print(&w));
+done:
     html_discard(w.page);
     free(w.next);
     free(w.file);
-    row_files_close(&w.files);
-    vt_pairs_free(&w.pairs);
-    vt_index_free(index);
+    free(w.row);
+    vitcl_index_free(w.index);
     return code;
 }
 

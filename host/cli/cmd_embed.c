@@ -77,7 +77,8 @@ typedef struct work {
     embedding e;
     const embed *o;
     sharding part;
-    updating kept;  /* with --update */
+    updating kept; /* with --update */
+    vitcl_index_info earlier;
     size_t named;   /* operands, with --update */
     vt_vectors *to; /* NULL: standard output */
     bool finished;  /* it was, or that failed */
@@ -321,15 +322,18 @@ done:
 /* What is not given is as in the index that is updated. */
 static int read_earlier(embed *o, work *w)
 {
-    const vt_about *a;
-    int code = updating_open(&w->kept, o->output);
+    const vitcl_index_info *a = &w->earlier;
+    int code;
 
-    if (code != EXIT_OK || !w->kept.old)
-        return code;
-    a = vt_index_about(w->kept.old);
+    TRY(updating_open(&w->kept, o->output));
+    if (!w->kept.old)
+        goto done;
+    vt_index_describe(&w->earlier, w->kept.old);
     o->what = w->e.what = o->what ? o->what : a->feature;
     o->normalize = o->normalize || a->normalized;
-    return embedding_of_index(&o->common, a, o->output);
+    TRY(embedding_of_index(&o->common, a, o->output));
+done:
+    return code;
 }
 
 /* Rows that took hours are not replaced by a slip. */

@@ -7,6 +7,7 @@
  */
 #include "cli/answers/embedding.h"
 #include "cli/answers/html.h"
+#include "cli/pictures/row_files.h"
 #include "cli/texts/texts.h"
 
 #include <stdlib.h>
@@ -57,37 +58,38 @@ typedef struct query {
     bool waits;            /* for the next one the program would wait */
 } query;
 
-typedef struct work {
+typedef struct work work;
+/* Where queries come from: pictures, or texts. */
+typedef struct source {
+    int (*open)(work *w);
+    int (*next)(query *out, work *w);
+} source;
+
+struct work {
     embedding e;
     const find *o;
-    vt_index *index;
+    const source *from;
+    const char *name; /* of the index */
+    vitcl_index *index;
+    vitcl_index_info info;
     html_page *page; /* NULL: none */
     bool pretty;
     uint32_t k, count;        /* count: queries that wait */
     char *path[GROUP];        /* or texts */
     vitcl_image small[GROUP]; /* thumbnails, for the page */
     float *queries;
-    vt_hit *hits;
+    vitcl_hit *hits;
     uint32_t found[GROUP];
-    bool broken; /* an answer could not be taken */
-    vt_places places;
     /* of texts */
     text_list texts;
     size_t next;
     vitcl_device *device;
     vitcl_text *text;
-} work;
-
-static const char *path_of(work *w, uint64_t row)
-{
-    bool moved;
-
-    return vt_place(&w->places, row, &moved);
-}
+};
 
 /* ---- printing ---- */
 
-static void print_json(work *w, uint32_t q, const vt_hit *hits)
+static void print_json(work *w, uint32_t q, const vitcl_hit *hits)
 {
     json_put("{");
     if (w->texts.count)
@@ -97,30 +99,30 @@ static void print_json(work *w, uint32_t q, const vt_hit *hits)
     json_put("nearest:[");
     for (uint32_t i = 0; i < w->found[q]; i++) {
         json_put("{");
-        json_path(path_of(w, hits[i].row));
+        json_path(row_path(w->index, hits[i].row));
         json_put("cosine:%.9g}", (double)hits[i].cosine);
     }
     json_put("]}\n");
 }
 
-static void print_tsv(work *w, uint32_t q, const vt_hit *hits)
+static void print_tsv(work *w, uint32_t q, const vitcl_hit *hits)
 {
     for (uint32_t i = 0; i < w->found[q]; i++) {
         tsv_text(w->path[q]);
         printf("\t%u\t%.6f\t", i + 1, (double)hits[i].cosine);
-        tsv_text(path_of(w, hits[i].row));
+        tsv_text(row_path(w->index, hits[i].row));
         printf("\n");
     }
 }
 
-static void print_pretty(work *w, uint32_t q, const vt_hit *hits)
+static void print_pretty(work *w, uint32_t q, const vitcl_hit *hits)
 {
     printf("\033[1m");
     tsv_text(w->path[q]);
     printf("\033[0m%s\n", w->found[q] ? "" : "  nothing is near enough");
     for (uint32_t i = 0; i < w->found[q]; i++) {
         printf("  %.3f  ", (double)hits[i].cosine);
-        tsv_text(path_of(w, hits[i].row));
+        tsv_text(row_path(w->index, hits[i].row));
         printf("\n");
     }
 }
@@ -135,7 +137,7 @@ static void print_error(const work *w, const answer *a)
     }
 }
 
-static void add_to_page(work *w, uint32_t q, const vt_hit *hits)
+static void add_to_page(work *w, uint32_t q, const vitcl_hit *hits)
 {
     html_section(w->page, w->path[q]);
     if (!w->texts.count)
@@ -144,7 +146,7 @@ static void add_to_page(work *w, uint32_t q, const vt_hit *hits)
                                        .title = "looked for"});
     for (uint32_t i = 0; i < w->found[q]; i++) {
         char title[16];
-        const html_item item = {.path = path_of(w, hits[i].row),
+        const html_item item = {.path = row_path(w->index, hits[i].row),
                                 .title = title};
 
         snprintf(title, sizeof title, "%.3f", (double)hits[i].cosine);
@@ -176,12 +178,12 @@ static vitcl_image copy(const vitcl_image *small)
 /* Looks for all that wait in one pass over the index. */
 static int look(work *w)
 {
-    if (w->count &&
-        vt_index_nearest(
-            w->hits, w->found, w->index, w->queries, w->count, w->k,
-            w->o->least.given ? vt_cosine_threshold(w->o->least.value) : -2) !=
-            VITCL_OK)
-        return failed();
+    const double least = w->o->least.given ? w->o->least.value : -1;
+    int code = EXIT_OK;
+
+    if (w->count)
+        TRY_VT(vitcl_index_search(w->hits, w->found, w->index, w->queries,
+                                  w->count, w->k, least, NULL, NULL));
     for (uint32_t q = 0; q < w->count; q++) {
         (w->o->json  ? print_json
          : w->pretty ? print_pretty
@@ -191,18 +193,21 @@ static int look(work *w)
         forget(w, q);
     }
     w->count = 0;
-    return EXIT_OK;
+done:
+    return code;
 }
 
 static int finish(work *w)
 {
-    html_page *page = w->page;
-    int code = look(w);
+    html_page *page;
+    int code;
 
-    if (code != EXIT_OK || !page)
-        return code;
-    w->page = NULL;
-    return html_close(page, "Nearest pictures and their cosines");
+    TRY(look(w));
+    page = w->page, w->page = NULL;
+    if (page)
+        code = html_close(page, "Nearest pictures and their cosines");
+done:
+    return code;
 }
 
 static bool is_zero(const float *v, size_t n)
@@ -215,7 +220,7 @@ static bool is_zero(const float *v, size_t n)
 
 static int take(work *w, const query *q)
 {
-    const size_t n = vt_index_width(w->index);
+    const size_t n = w->info.width;
     float *to = w->queries + w->count * n;
     int code = EXIT_OK;
 
@@ -235,30 +240,24 @@ static int take(work *w, const query *q)
     return code;
 }
 
-/* May the index be compared with vectors of this model, NULL: the open one? */
-static int agree(work *w, const vt_about *a, const vitcl_model *model)
+static int check_model(const work *w, const vitcl_model *model)
 {
-    vt_about own;
-    int code;
-
-    TRY(embedding_about(&own, &w->e, model, a->normalized));
-    if (vt_index_agrees(w->index, &own) != VITCL_OK)
-        TRY(fail("%s; name its model with -m", vitcl_last_error()));
-done:
-    return code;
+    return vitcl_index_check(w->index, model) == VITCL_OK
+               ? EXIT_OK
+               : fail("%s; name its model with -m", vitcl_last_error());
 }
 
 /* ---- pictures ---- */
 
-static int open_pictures(work *w, const vt_about *a)
+static int open_pictures(work *w)
 {
     int code;
 
     TRY(embedding_open(&w->e));
-    TRY(agree(w, a, NULL));
-    if (vt_index_width(w->index) != w->e.on.used)
+    TRY(check_model(w, w->e.on.model));
+    if (w->info.width != w->e.on.used)
         TRY(fail("the index has vectors of %u numbers, this model of %zu",
-                 vt_index_width(w->index), w->e.on.used));
+                 w->info.width, w->e.on.used));
     if (w->o->html)
         batches_thumbnails(w->e.on.batches, HTML_SIDE);
     TRY(answering_start(&w->e.on));
@@ -283,27 +282,26 @@ static int next_picture(query *out, work *w)
 
 /* ---- texts ---- */
 
-static int open_texts(work *w, const vt_about *a)
+static int open_texts(work *w)
 {
-    const uint32_t width = vt_index_width(w->index);
     const model_options *common = w->e.on.common;
     vitcl_text_info info = {.size = sizeof info};
     vitcl_model *model = NULL;
     int code;
 
-    if (strcmp(a->feature, "pooled") != 0)
+    if (strcmp(w->info.feature, "pooled") != 0)
         TRY(fail("%s: its vectors are --features %s, with which texts cannot "
                  "be compared; embed the pictures without --features",
-                 vt_index_file(w->index), a->feature));
+                 w->name, w->info.feature));
     TRY(open_model(NULL, &model, common));
-    TRY(agree(w, a, model));
+    TRY(check_model(w, model));
     TRY(open_device(&w->device, common->device));
     TRY(tower_open(&w->text, w->device, common, &w->o->texts, "--text",
                    w->texts.count));
     TRY_VT(vitcl_text_describe(&info, w->text));
-    if (info.features != width)
+    if (info.features != w->info.width)
         TRY(fail("the index has %u numbers a vector, this model's texts %u",
-                 width, info.features));
+                 w->info.width, info.features));
     catch_stop();
 done:
     vitcl_model_free(model);
@@ -313,46 +311,55 @@ done:
 /* As many are embedded at a time as are looked for. */
 static int next_text(query *out, work *w)
 {
-    const size_t width = vt_index_width(w->index), at = w->next % GROUP;
+    const size_t width = w->info.width, at = w->next % GROUP;
     const size_t left = w->texts.count - w->next;
     const char *const *text = (const char *const *)w->texts.item + w->next;
-    vitcl_status st = VITCL_OK;
+    int code = EXIT_OK;
 
     *out = (query){.name = NULL};
-    if (left && at == 0) {
-        st = vitcl_text_embed(w->queries, w->text, text,
-                              (uint32_t)(left < GROUP ? left : GROUP));
+    if (!left)
+        return EXIT_OK;
+    if (at == 0) {
+        TRY(code_of(vitcl_text_embed(w->queries, w->text, text,
+                                     (uint32_t)(left < GROUP ? left : GROUP))));
         guard_end(); /* do not restart after printing */
     }
-    if (st != VITCL_OK || !left)
-        return code_of(st);
     *out = (query){*text, w->queries + at * width, NULL, left == 1};
     w->next++;
-    return is_zero(out->numbers, width)
-               ? fail("'%.80s': its vector is zero, and has no direction",
-                      *text)
-               : EXIT_OK;
+    if (is_zero(out->numbers, width))
+        code = fail("'%.80s': its vector is zero, and has no direction", *text);
+done:
+    return code;
 }
+
+/* ---- either ---- */
+
+static const source of_pictures = {open_pictures, next_picture},
+                    of_texts = {open_texts, next_text};
 
 static int answer_all(work *w)
 {
-    const bool texts = w->texts.count != 0;
-    query q = {.name = NULL};
-    int code;
+    const bool pictures = w->from == &of_pictures;
+    query q = {.name = ""};
+    bool taken;
+    int code = EXIT_OK;
 
     /* where a stop is caught, and so removes the file */
     if (w->o->html && !(w->page = html_open(w->o->html, "vitcl search")))
         return EXIT_FAILED;
-    while ((code = (texts ? next_text : next_picture)(&q, w)) == EXIT_OK &&
-           q.name && (code = take(w, &q)) == EXIT_OK)
-        ;
-    w->broken = code != EXIT_OK;
-    TRY(texts ? code : answering_end(&w->e.on, code));
-    TRY(finish(w));
-    if (!texts)
-        code = answering_failures(&w->e.on);
+    while (q.name) {
+        TRY(w->from->next(&q, w));
+        if (q.name)
+            TRY(take(w, &q));
+    }
 done:
-    return code;
+    taken = code == EXIT_OK;
+    if (pictures)
+        code = answering_end(&w->e.on, code);
+    /* after Ctrl-C or a broken list, too, what there is */
+    if (taken && (code == EXIT_OK || w->e.on.count) && finish(w) != EXIT_OK)
+        code = EXIT_FAILED;
+    return code == EXIT_OK && pictures ? answering_failures(&w->e.on) : code;
 }
 
 /* A file's name may have spaces, too: one that looks like it is a picture that
@@ -407,45 +414,37 @@ static int check(const find *o, const text_list *texts)
     return EXIT_OK;
 }
 
-static int search(work *w, const char *name, const words *pictures)
+static int search(work *w, const words *pictures)
 {
-    const vt_about *a = vt_index_about(w->index);
-    const uint64_t rows = vt_index_count(w->index);
     model_options common = w->o->common;
     int code;
 
-    if (vt_index_shape(w->index).columns)
-        return fail("%s: the index has many vectors of each picture; search "
-                    "needs one vector: embed --features pooled or class",
-                    name);
-    TRY(embedding_of_index(&common, a, name));
-    vt_places_open(&w->places, w->index);
+    TRY_VT(vitcl_index_open(&w->index, w->name));
+    TRY_VT(vitcl_index_describe(&w->info, w->index));
+    if (w->info.rank > 1)
+        TRY(fail("%s: the index has many vectors of each picture; search "
+                 "needs one vector: embed --features pooled or class",
+                 w->name));
+    TRY(embedding_of_index(&common, &w->info, w->name));
     w->k = w->o->k ? w->o->k : 10;
-    w->k = w->k < rows ? w->k : rows ? (uint32_t)rows : 1;
-    w->e.what = a->feature;
+    if (w->k > w->info.rows)
+        w->k = w->info.rows ? (uint32_t)w->info.rows : 1;
+    w->e.what = w->info.feature;
     w->e.on = (answering){.common = &common,
                           .operands = pictures,
                           .pictures = &w->o->pictures,
                           .done = "looked for",
                           .said = true}; /* by embed */
-    w->queries =
-        malloc((size_t)GROUP * vt_index_width(w->index) * sizeof *w->queries);
+    w->queries = malloc((size_t)GROUP * w->info.width * sizeof *w->queries);
     w->hits = malloc((size_t)GROUP * w->k * sizeof *w->hits);
     if (!w->queries || !w->hits)
-        return fail("out of memory");
-    code = (w->texts.count ? open_texts : open_pictures)(w, a);
-    if (code == EXIT_OK)
-        code = answer_all(w);
-    /* what there is after Ctrl-C or a failure */
-    if (code != EXIT_OK && w->e.on.count && !w->broken &&
-        (w->count || w->page) && finish(w) != EXIT_OK)
-        code = EXIT_FAILED;
+        TRY(fail("out of memory"));
+    TRY(w->from->open(w));
+    TRY(answer_all(w));
+done:
     answering_close(&w->e.on);
     if (w->text)
         tower_say_cut(w->text);
-    vitcl_text_free(w->text);
-    vitcl_device_free(w->device);
-done:
     return code;
 }
 
@@ -454,25 +453,29 @@ static int run(void *into, const words *operands)
     find *o = into;
     const words pictures = {.item = operands->item + 1,
                             .count = operands->count - 1};
-    work w = {.o = o, .pretty = is_terminal(stdout)};
+    work w = {
+        .o = o, .info.size = sizeof w.info, .pretty = is_terminal(stdout)};
     int code;
 
     o->pictures.absent = "words are looked for with --text";
     if (operands->count < 1 || (operands->count < 2 && !o->text.count))
         return usage("name an index (vitcl embed -o FILE.safetensors) and the "
                      "pictures to look for, or --text \"a dog on a beach\"");
+    w.name = operands->item[0];
     TRY(find_texts(&w.texts, o, &pictures));
     TRY(check(o, &w.texts));
-    TRY_VT(vt_index_open(&w.index, operands->item[0]));
-    TRY(search(&w, operands->item[0], &pictures));
+    w.from = w.texts.count ? &of_texts : &of_pictures;
+    TRY(search(&w, &pictures));
 done:
+    vitcl_text_free(w.text);
+    vitcl_device_free(w.device);
     lines_free(&w.texts);
     for (uint32_t i = 0; i < GROUP; i++)
         forget(&w, i);
     html_discard(w.page);
     free(w.queries);
     free(w.hits);
-    vt_index_free(w.index);
+    vitcl_index_free(w.index);
     return code;
 }
 

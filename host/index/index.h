@@ -1,6 +1,6 @@
 /*
  * index.h - vectors of pictures in a file, with their paths: written row by
- * row, read, searched, compared in pairs. For the program alone.
+ * row, read, searched, compared in pairs.
  *
  * An index is a safetensors file:
  *
@@ -17,7 +17,7 @@
  */
 #ifndef VT_INDEX_INDEX_H
 #define VT_INDEX_INDEX_H
-#include <vitcl.h>
+#include <vitcl_index.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,6 +108,7 @@ vt_row_shape vt_index_shape(const vt_index *x);
 bool vt_index_half(const vt_index *x);
 const char *vt_index_file(const vt_index *x); /* its own path */
 const vt_about *vt_index_about(const vt_index *x);
+void vt_index_describe(vitcl_index_info *out, const vt_index *x);
 const char *vt_index_path(const vt_index *x, uint64_t row);
 vt_stamp vt_index_stamp(const vt_index *x, uint64_t row);
 /* Rows first .. first + n - 1 as f32. scratch: n * width 16-bit words, if they
@@ -136,12 +137,12 @@ typedef struct vt_places {
     bool known;               /* the index says where, and that exists */
     char own[VT_INDEX_PATH];  /* the index's folder */
     bool is_own;              /* the two are the same */
-    char path[VT_PLACE];
 } vt_places;
 void vt_places_open(vt_places *p, const vt_index *x);
-/* The path of a row's picture from the current folder, valid until the next
- * call. *moved: it is not where its path says, but beside the index. */
-const char *vt_place(vt_places *p, uint64_t row, bool *moved);
+/* The path of a row's picture from the current folder: out, or the index's.
+ * *moved: it is not where its path says, but beside the index. */
+const char *vt_place(char out[VT_PLACE], bool *moved, const vt_places *p,
+                     uint64_t row);
 /* The path from "/" on; itself where the current folder is not known. Where the
  * file's folder exists, a ".." is resolved: else the path would need the folder
  * before it. */
@@ -149,35 +150,33 @@ const char *vt_place_absolute(char out[VT_PLACE], const char *path);
 bool vt_place_in_archive(const char *path); /* is a file of one meant? */
 bool vt_same_folder(const char *a, const char *b);
 
+/* ---- their files (files.c) ---- */
+
+/* Which rows are of files that are gone, or of another row's: sets the states
+ * out[rows]. The index is sorted. VITCL_ESTOPPED as after vitcl_progress, which
+ * is called with 0 of 0; it may be NULL. */
+vitcl_status vt_index_files(vitcl_dupe *out, const vt_places *p,
+                            vitcl_progress progress, void *context);
+
 /* ---- searching (nearest.c) ---- */
 
-typedef struct vt_hit {
-    uint64_t row;
-    float cosine;
-} vt_hit;
 /* The at most k rows with the largest cosines, at least `least`, for each of n
  * queries: hits[n][k] in descending order, equal ones by row; found[n]. Rows
- * that are not finite, and zero, are left out. */
-vitcl_status vt_index_nearest(vt_hit *hits, uint32_t *found, const vt_index *x,
-                              const float *queries, uint32_t n, uint32_t k,
-                              float least);
+ * that are not finite, and zero, are left out. progress: rows; or NULL. */
+vitcl_status vt_index_nearest(vitcl_hit *hits, uint32_t *found,
+                              const vt_index *x, const float *queries,
+                              uint32_t n, uint32_t k, float least,
+                              vitcl_progress progress, void *context);
 
 /* ---- pairs (pairs.c) ---- */
 
-/* Compares all pairs of rows but those to omit (NULL: none) on a device.
- * near_row[i]: the other row of the largest cosine of row i, and group[i]: the
- * first row of the group of rows that pairs with at least `least` connect. A
- * row without a pair is its own. */
-typedef struct vt_pairs {
-    uint64_t *group, *near_row;
-    float *cosine; /* with near_row */
-    uint64_t pairs;
-    uint64_t left_out; /* rows that are not finite, or zero */
-} vt_pairs;
-vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x, const bool *omit,
-                            const char *device, float least,
+/* Compares all pairs of the rows that their states (out[rows]) do not leave
+ * out, and writes the rest of `out`: with which rows pairs of at least `least`
+ * connect them. pairs: NULL, or their number. */
+struct vt_dev;
+vitcl_status vt_index_pairs(vitcl_dupe *out, uint64_t *pairs, const vt_index *x,
+                            struct vt_dev *dev, float least,
                             vitcl_progress progress, void *context);
-void vt_pairs_free(vt_pairs *p);
 
 /* The cosine of equal vectors is 1 but for rounding: the threshold to use for
  * one that a user gives. */

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { THREADS = 64 };
+enum { THREADS = 64, TELL_MS = 50 };
 
 typedef struct search {
     const vt_index *x;
@@ -29,35 +29,39 @@ typedef struct search {
     float least;
     uint64_t piece; /* rows at a time */
     atomic_uint_fast64_t next;
+    vitcl_progress progress;
+    void *context;
+    double told; /* ms: when progress was called last */
 } search;
 
 typedef struct worker {
     pthread_t thread;
     search *s;
-    vt_hit *heap;    /* [n][k]; the worst is first */
+    vitcl_hit *heap; /* [n][k]; the worst is first */
     uint32_t *found; /* [n] */
     float *rows;
     uint16_t *narrow;
+    bool tells; /* it is the caller's thread */
     vitcl_status st;
     char message[512];
 } worker;
 
 /* ---- the best k ---- */
 
-static bool worse(vt_hit a, vt_hit b)
+static bool worse(vitcl_hit a, vitcl_hit b)
 {
     return a.cosine < b.cosine || (a.cosine == b.cosine && a.row > b.row);
 }
 
-static void swap(vt_hit *a, vt_hit *b)
+static void swap(vitcl_hit *a, vitcl_hit *b)
 {
-    const vt_hit t = *a;
+    const vitcl_hit t = *a;
 
     *a = *b;
     *b = t;
 }
 
-static void sink(vt_hit *heap, uint32_t n)
+static void sink(vitcl_hit *heap, uint32_t n)
 {
     for (uint32_t i = 0, c; (c = 2 * i + 1) < n; i = c) {
         if (c + 1 < n && worse(heap[c + 1], heap[c]))
@@ -68,7 +72,7 @@ static void sink(vt_hit *heap, uint32_t n)
     }
 }
 
-static void offer(vt_hit *heap, uint32_t *found, uint32_t k, vt_hit hit)
+static void offer(vitcl_hit *heap, uint32_t *found, uint32_t k, vitcl_hit hit)
 {
     if (*found == k) {
         if (!worse(heap[0], hit))
@@ -85,7 +89,7 @@ static void offer(vt_hit *heap, uint32_t *found, uint32_t k, vt_hit hit)
 
 static int best_first(const void *a, const void *b)
 {
-    const vt_hit *x = a, *y = b;
+    const vitcl_hit *x = a, *y = b;
 
     return worse(*x, *y) ? 1 : worse(*y, *x) ? -1 : 0;
 }
@@ -98,7 +102,7 @@ static void take(worker *w, uint32_t q, uint64_t row, float cosine)
 
     if (cosine >= s->least) /* false for NaN */
         offer(w->heap + (size_t)q * s->k, &w->found[q], s->k,
-              (vt_hit){.row = row, .cosine = cosine});
+              (vitcl_hit){.row = row, .cosine = cosine});
 }
 
 static void look_at(worker *w, uint64_t row, float *v)
@@ -143,6 +147,22 @@ done:
     return st;
 }
 
+/* Of the caller's thread alone. The others end, too, if it is stopped. */
+static vitcl_status tell(search *s)
+{
+    const uint64_t rows = vt_index_count(s->x),
+                   done = VT_MIN(atomic_load(&s->next), rows);
+    const double now = s->progress ? vt_now_ms() : 0;
+
+    if (!s->progress || (now < s->told + TELL_MS && done < rows))
+        return VITCL_OK;
+    s->told = now;
+    if (!s->progress(s->context, done, rows))
+        return VITCL_OK;
+    atomic_store(&s->next, rows);
+    return vt_fail(VITCL_ESTOPPED, "stopped by the caller");
+}
+
 static vitcl_status work(worker *w)
 {
     search *s = w->s;
@@ -150,8 +170,11 @@ static vitcl_status work(worker *w)
     vitcl_status st = VITCL_OK;
     uint64_t at;
 
-    while ((at = atomic_fetch_add(&s->next, s->piece)) < rows)
+    while ((at = atomic_fetch_add(&s->next, s->piece)) < rows) {
         VT_TRY(look_at_all(w, at, VT_MIN(s->piece, rows - at)));
+        if (w->tells)
+            VT_TRY(tell(s));
+    }
 done:
     return st;
 }
@@ -184,25 +207,25 @@ done:
 static vitcl_status run_all(worker *w, size_t threads)
 {
     bool started[THREADS] = {false};
-    vitcl_status st = VITCL_OK;
 
     for (size_t i = 1; i < threads; i++)
         started[i] = pthread_create(&w[i].thread, NULL, run, &w[i]) == 0;
+    w[0].tells = true;
     run(&w[0]); /* takes what no other thread takes */
     for (size_t i = 1; i < threads; i++)
         if (started[i])
             pthread_join(w[i].thread, NULL);
-    for (size_t i = 0; i < threads && st == VITCL_OK; i++)
+    for (size_t i = 0; i < threads; i++)
         if (w[i].st != VITCL_OK)
-            st = vt_fail(w[i].st, "%s", w[i].message);
-    return st;
+            return vt_fail(w[i].st, "%s", w[i].message);
+    return VITCL_OK;
 }
 
-static void collect(vt_hit *hits, uint32_t *found, const search *s,
+static void collect(vitcl_hit *hits, uint32_t *found, const search *s,
                     const worker *w, size_t threads)
 {
     for (uint32_t q = 0; q < s->n; q++) {
-        vt_hit *best = hits + (size_t)q * s->k;
+        vitcl_hit *best = hits + (size_t)q * s->k;
 
         found[q] = 0;
         for (size_t i = 0; i < threads; i++)
@@ -226,15 +249,18 @@ static vitcl_status unit(float *out, const float *query, uint32_t width)
     return VITCL_OK;
 }
 
-vitcl_status vt_index_nearest(vt_hit *hits, uint32_t *found, const vt_index *x,
-                              const float *queries, uint32_t n, uint32_t k,
-                              float least)
+vitcl_status vt_index_nearest(vitcl_hit *hits, uint32_t *found,
+                              const vt_index *x, const float *queries,
+                              uint32_t n, uint32_t k, float least,
+                              vitcl_progress progress, void *context)
 {
     search s = {.x = x,
                 .n = n,
                 .k = (uint32_t)VT_MIN(k, VT_MAX(vt_index_count(x), 1)),
                 .width = vt_index_width(x),
-                .least = least};
+                .least = least,
+                .progress = progress,
+                .context = context};
     const size_t threads = VT_MIN(vt_cores(), (unsigned)THREADS);
     const double from = vt_now_ms();
     worker *w = NULL;

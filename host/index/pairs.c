@@ -13,7 +13,7 @@
 #include "index/index.h"
 #include "index/screen.h"
 #include "index/tiles.h"
-#include "product/device.h"
+#include "ocl/ocl.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -29,11 +29,11 @@ typedef struct near {
 
 typedef struct work {
     const vt_index *x;
-    const bool *omit;
     vt_dev *dev;
     int width, tile; /* tile: rows, TILE or fewer */
     float least;
-    vt_pairs *out;
+    vitcl_dupe *out;
+    uint64_t pairs;
     float *rows, *columns, *row; /* of length 1: two tiles and a row */
     uint16_t *narrow;
     uint64_t columns_at, full_at; /* whose columns there are; NOWHERE */
@@ -43,7 +43,6 @@ typedef struct work {
     float *short_rows;     /* [all, kept]; NULL: no screening */
     near *near;            /* [NEAR] */
     int close;             /* of them in use; NEAR + 1: too many */
-    uint64_t seen;         /* rows that left_out knows */
     uint64_t exact, whole; /* cosines on the host, tiles on the device */
     vitcl_progress progress;
     void *context;
@@ -54,40 +53,40 @@ typedef struct work {
 
 /* ---- groups ---- */
 
-static uint64_t root(uint64_t *group, uint64_t i)
+static uint64_t root(vitcl_dupe *p, uint64_t i)
 {
-    while (group[i] != i)
-        i = group[i] = group[group[i]];
+    while (p[i].group != i)
+        i = p[i].group = p[p[i].group].group;
     return i;
 }
 
 /* The first row of a group is its root. */
-static void join(uint64_t *group, uint64_t i, uint64_t j)
+static void join(vitcl_dupe *p, uint64_t i, uint64_t j)
 {
-    i = root(group, i);
-    j = root(group, j);
+    i = root(p, i);
+    j = root(p, j);
     if (i < j)
-        group[j] = i;
+        p[j].group = i;
     else
-        group[i] = j;
+        p[i].group = j;
 }
 
-static void closer(vt_pairs *p, uint64_t i, uint64_t j, float cosine)
+static void closer(vitcl_dupe *p, uint64_t i, uint64_t j, float cosine)
 {
-    if (cosine > p->cosine[i] ||
-        (cosine == p->cosine[i] && j < p->near_row[i])) {
-        p->cosine[i] = cosine;
-        p->near_row[i] = j;
+    if (p[i].nearest == i || cosine > p[i].cosine ||
+        (cosine == p[i].cosine && j < p[i].nearest)) {
+        p[i].cosine = cosine;
+        p[i].nearest = j;
     }
 }
 
-static void pair(vt_pairs *p, uint64_t i, uint64_t j, float cosine)
+static void pair(work *s, uint64_t i, uint64_t j, float cosine)
 {
     cosine = VT_MIN(cosine, 1.0f); /* rounding */
-    p->pairs++;
-    join(p->group, i, j);
-    closer(p, i, j, cosine);
-    closer(p, j, i, cosine);
+    s->pairs++;
+    join(s->out, i, j);
+    closer(s->out, i, j, cosine);
+    closer(s->out, j, i, cosine);
 }
 
 /* ---- progress ---- */
@@ -126,21 +125,17 @@ static bool unit(float *v, int width)
 /* The n rows from `first` on, of length 1. */
 static vitcl_status load_rows(float *out, work *s, uint64_t first, uint64_t n)
 {
-    uint64_t lost = 0;
     vitcl_status st;
 
     VT_TRY(vt_index_rows(out, s->narrow, s->x, first, n));
     for (size_t i = 0; i < n; i++) {
+        vitcl_row_state *state = &s->out[first + i].state;
         float *row = out + i * (size_t)s->width;
 
-        if (s->omit && s->omit[first + i])
+        if (*state == VITCL_ROW_AGAIN || *state == VITCL_ROW_GONE)
             memset(row, 0, (size_t)s->width * sizeof *row);
-        else
-            lost += !unit(row, s->width);
-    }
-    if (first == s->seen) {
-        s->seen += n;
-        s->out->left_out += lost;
+        else if (!unit(row, s->width))
+            *state = VITCL_ROW_EMPTY;
     }
 done:
     return st;
@@ -209,7 +204,7 @@ typedef bool add_hit(work *s, uint64_t i, uint64_t j, float cosine);
 
 static bool add_pair(work *s, uint64_t i, uint64_t j, float cosine)
 {
-    pair(s->out, i, j, cosine);
+    pair(s, i, j, cosine);
     return true;
 }
 
@@ -294,7 +289,7 @@ static vitcl_status compare(work *s, uint64_t row, uint64_t column)
         cosine =
             vt_dot(s->row, s->columns + (p.column - column) * width, width);
         if (cosine >= s->least)
-            pair(s->out, p.row, p.column, cosine);
+            pair(s, p.row, p.column, cosine);
     }
 done:
     return st;
@@ -378,7 +373,7 @@ done:
 
 /* ---- the whole ---- */
 
-static vitcl_status prepare(work *s, const char *device)
+static vitcl_status prepare(work *s)
 {
     const size_t rows = (size_t)vt_index_count(s->x);
     vitcl_status st;
@@ -388,20 +383,15 @@ static vitcl_status prepare(work *s, const char *device)
     s->tile = (int)VT_MIN(VT_MAX(rows, 1), TILE);
     s->total = blocks_of(s) * (blocks_of(s) + 1) / 2;
     numbers = (size_t)s->tile * (size_t)s->width;
-    VT_TRY(VT_NEW(&s->out->group, rows + 1));
-    VT_TRY(VT_NEW(&s->out->near_row, rows + 1));
-    VT_TRY(VT_NEW(&s->out->cosine, rows + 1));
     for (size_t i = 0; i < rows; i++)
-        s->out->group[i] = s->out->near_row[i] = i;
+        s->out[i] = (vitcl_dupe){i, i, 0, s->out[i].state};
     VT_TRY(VT_NEW(&s->rows, numbers));
     VT_TRY(VT_NEW(&s->columns, numbers));
     VT_TRY(VT_NEW(&s->row, (size_t)s->width));
     VT_TRY(VT_NEW(&s->narrow, vt_index_half(s->x) ? numbers : 1));
-    VT_TRY(vt_product_open(&s->dev, device));
     if (rows < MANY)
         goto done;
     VT_TRY(load_sample(s));
-    s->seen = s->out->left_out = 0; /* of the sample */
     VT_TRY(vt_screen_new(&s->screen, s->rows, SAMPLE, s->width, s->least));
     if (s->screen.kept)
         VT_TRY(shorten_all(s));
@@ -414,7 +404,6 @@ static void free_all(work *s)
     vt_tile_product_free(&s->full);
     vt_tile_product_free(&s->brief);
     vt_screen_free(&s->screen);
-    vt_dev_free(s->dev);
     free(s->rows);
     free(s->columns);
     free(s->row);
@@ -423,24 +412,23 @@ static void free_all(work *s)
     free(s->near);
 }
 
-vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x, const bool *omit,
-                            const char *device, float least,
-                            vitcl_progress progress, void *context)
+vitcl_status vt_index_pairs(vitcl_dupe *out, uint64_t *pairs, const vt_index *x,
+                            vt_dev *dev, float least, vitcl_progress progress,
+                            void *context)
 {
-    vt_pairs p = {.pairs = 0};
     work s = {.x = x,
-              .omit = omit,
+              .dev = dev,
               .least = least,
               .progress = progress,
               .context = context,
-              .out = &p,
+              .out = out,
               .columns_at = NOWHERE,
               .full_at = NOWHERE};
     const double from = vt_now_ms();
     double prepared;
     vitcl_status st;
 
-    VT_TRY(prepare(&s, device));
+    VT_TRY(prepare(&s));
     prepared = vt_now_ms();
     VT_TRY(compare_all(&s));
     vt_log("pairs: by %d of %d numbers first; %" PRIu64
@@ -449,18 +437,10 @@ vitcl_status vt_index_pairs(vt_pairs *out, const vt_index *x, const bool *omit,
            s.screen.kept, s.width, s.exact, s.whole, 1e-3 * (prepared - from),
            1e-3 * (vt_now_ms() - prepared));
     for (uint64_t i = 0; i < vt_index_count(x); i++)
-        p.group[i] = root(p.group, i);
-    *out = p, p = (vt_pairs){.pairs = 0};
+        out[i].group = root(out, i);
+    if (pairs)
+        *pairs = s.pairs;
 done:
     free_all(&s);
-    vt_pairs_free(&p);
     return st;
-}
-
-void vt_pairs_free(vt_pairs *p)
-{
-    free(p->group);
-    free(p->near_row);
-    free(p->cosine);
-    *p = (vt_pairs){.pairs = 0};
 }

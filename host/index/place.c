@@ -90,19 +90,20 @@ bool vt_place_in_archive(const char *path)
     return stat(path, &st) != 0 && errno == ENOTDIR;
 }
 
-const char *vt_place(vt_places *p, uint64_t row, bool *moved)
+const char *vt_place(char out[VT_PLACE], bool *moved, const vt_places *p,
+                     uint64_t row)
 {
     const char *path = vt_index_path(p->x, row), *at;
 
     *moved = false;
     if (path[0] == '/' || !path[0])
         return path;
-    at = join(p->path, p->base, path);
+    at = join(out, p->base, path);
     if (p->is_own || is_there(at))
         return at;
-    at = join(p->path, p->own, path);
+    at = join(out, p->own, path);
     *moved = is_there(at);
-    return *moved ? at : join(p->path, p->base, path);
+    return *moved ? at : join(out, p->base, path);
 }
 
 const char *vt_place_absolute(char out[VT_PLACE], const char *path)

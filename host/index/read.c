@@ -315,6 +315,30 @@ const vt_about *vt_index_about(const vt_index *x)
     return &x->about;
 }
 
+void vt_index_describe(vitcl_index_info *out, const vt_index *x)
+{
+    const vt_about *a = &x->about;
+    const uint32_t axis[3] = {x->shape.rows, x->shape.columns, x->shape.width};
+
+    *out = (vitcl_index_info){.size = sizeof *out,
+                              .rows = x->rows,
+                              .width = (uint32_t)x->count,
+                              .f16 = x->half,
+                              .normalized = a->normalized,
+                              .picture_height = a->height,
+                              .picture_width = a->width,
+                              .most_patches = a->height ? 0 : a->patches};
+    for (size_t i = 0; i < VT_COUNT(axis); i++)
+        if (axis[i])
+            out->shape[out->rank++] = axis[i];
+    memcpy(out->feature, a->feature, sizeof out->feature);
+    memcpy(out->pixels, a->pixels, sizeof out->pixels);
+    memcpy(out->model_id, a->model_id, sizeof out->model_id);
+    memcpy(out->pictures_id, a->pictures_id, sizeof out->pictures_id);
+    memcpy(out->model, a->model, sizeof out->model);
+    memcpy(out->folder, a->folder, sizeof out->folder);
+}
+
 const char *vt_index_path(const vt_index *x, uint64_t row)
 {
     return x->path[row];
@@ -382,10 +406,12 @@ vitcl_status vt_index_sort(vt_index *x)
 {
     const size_t n = (size_t)x->rows;
     uint64_t *spare = NULL;
-    vitcl_status st;
+    vitcl_status st = VITCL_OK;
 
-    VT_TRY(VT_NEW(&x->order, n + 1));
+    if (x->order)
+        return VITCL_OK;
     VT_TRY(VT_NEW(&spare, n + 1));
+    VT_TRY(VT_NEW(&x->order, n + 1));
     for (size_t i = 0; i < n; i++)
         x->order[i] = i;
     sort(x->order, spare, n, x);

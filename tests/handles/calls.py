@@ -9,7 +9,8 @@ or nothing at all."""
 import re
 import sys
 
-KINDS = ("device", "model", "session", "loader", "dataset", "rows", "text")
+KINDS = ("device", "model", "session", "loader", "dataset", "rows", "text",
+         "index")
 # By type; {n}: the parameter's number. A declaration, the argument, and what
 # is done after the call.
 LOCAL = {
@@ -29,6 +30,7 @@ SIMPLE = {
     "const void *": "vt_rgb", "void *": "vt_room",
     "const vitcl_image *": "&vt_image", "vitcl_class *": "vt_top",
     "const uint32_t *": "vt_labels", "uint32_t *": "vt_words",
+    "vitcl_hit *": "vt_hits", "vitcl_dupe *": "vt_dupes",
     "const int32_t *": "vt_ids", "int32_t *": "vt_ids",
     "const vitcl_text_options *": "&vt_text_options",
     "char *": "vt_text",
@@ -48,10 +50,12 @@ NAMED = {
     "n": "1", "k": "1", "part": "1", "parts": "1", "tries": "1",
     "workers": "1", "side": "8", "each": "VT_CLASSES", "count": "VT_ROOM",
     "size": "32", "index": "0", "label": "0", "height": "0", "width": "0",
-    "batch": "0", "random_state": "1", "most": "16",
+    "batch": "0", "random_state": "1", "most": "16", "row": "0", "first": "0",
 }
 SPECIAL = {
     ("vitcl_model_new", "size"): "32",
+    ("vitcl_index_search", "least"): "0",
+    ("vitcl_index_dupes", "least"): "0.5",
     ("vitcl_text_new", "path"): "VT_HANDLES_TEXT",
     ("vitcl_loader_push_bytes", "name"): '"picture"',
     ("vitcl_loader_push_bytes", "size"): "sizeof vt_rgb",

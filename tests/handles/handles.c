@@ -24,6 +24,8 @@ uint8_t vt_rgb[VT_SIDE * VT_SIDE * 3], vt_room[VT_SIDE * VT_SIDE * 3];
 float vt_numbers[VT_SIDE * VT_SIDE * 3], vt_out[VT_ROOM];
 vitcl_image vt_image = {VT_SIDE, VT_SIDE, vt_rgb};
 vitcl_class vt_top[VT_CLASSES];
+vitcl_hit vt_hits[VT_CLASSES];
+vitcl_dupe vt_dupes[VT_CLASSES];
 uint32_t vt_labels[VT_CLASSES], vt_words[VT_ROOM];
 int32_t vt_ids[VT_ROOM];
 char vt_text[100];
@@ -144,6 +146,7 @@ static void free_new(things *t)
 #define FREE(word)                                                             \
     if (t->word != base.word)                                                  \
     vitcl_##word##_free(t->word)
+    FREE(index);
     FREE(text);
     FREE(rows);
     FREE(dataset);

@@ -5,6 +5,7 @@
 #define VT_TESTS_HANDLES_H
 #include "support/paths.h"
 
+#include <vitcl_index.h>
 #include <vitcl_text.h>
 #include <vitcl_train.h>
 
@@ -16,6 +17,7 @@ typedef enum {
     VT_DATASET,
     VT_ROWS,
     VT_TEXT,
+    VT_INDEX,
     VT_KINDS
 } kind;
 
@@ -27,6 +29,7 @@ typedef struct things {
     vitcl_dataset *dataset;
     vitcl_rows *rows;
     vitcl_text *text;
+    vitcl_index *index;
 } things;
 
 typedef struct call {
@@ -44,6 +47,8 @@ extern uint8_t vt_rgb[VT_SIDE * VT_SIDE * 3], vt_room[VT_SIDE * VT_SIDE * 3];
 extern float vt_numbers[VT_SIDE * VT_SIDE * 3], vt_out[VT_ROOM];
 extern vitcl_image vt_image;
 extern vitcl_class vt_top[VT_CLASSES];
+extern vitcl_hit vt_hits[VT_CLASSES];
+extern vitcl_dupe vt_dupes[VT_CLASSES];
 extern uint32_t vt_labels[VT_CLASSES], vt_words[VT_ROOM];
 extern int32_t vt_ids[VT_ROOM];
 extern char vt_text[100];

@@ -3,6 +3,7 @@
  */
 #include "handles/handles.h"
 
+#include "index/index.h"
 #include "support/pictures.h"
 
 #include <stdio.h>
@@ -241,6 +242,43 @@ static void text_failed(things *t)
     vt_ids[0] = 0;
 }
 
+/* Of VT_CLASSES rows, each of VT_SIDE numbers. */
+static void index_fresh(things *t)
+{
+    static const char id[] =
+        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    const char *path = vt_test_path(vt_folder, "index.safetensors");
+    vt_about about = {.feature = "pooled", .pixels = "pillow"};
+    vt_vectors *v = NULL;
+
+    memcpy(about.model_id, id, sizeof id);
+    memcpy(about.pictures_id, id, sizeof id);
+    vt_need(vt_vectors_open(&v, path, &about, (vt_row_shape){.width = VT_SIDE},
+                            false));
+    for (int i = 0; i < VT_CLASSES; i++)
+        vt_need(
+            vt_vectors_add(v, &(vt_vectors_row){.path = VT_DATA "/sample.jpg",
+                                                .numbers = vt_numbers + i}));
+    vt_need(vt_vectors_finish(v));
+    vt_vectors_free(v);
+    vt_need(vitcl_index_open(&t->index, path));
+}
+
+static void index_used(things *t)
+{
+    index_fresh(t);
+    vt_need(vitcl_index_vectors(vt_out, t->index, 0, VT_CLASSES));
+}
+
+static void index_failed(things *t)
+{
+    index_fresh(t);
+    if (truncate(vt_test_path(vt_folder, "index.safetensors"), 4096) != 0)
+        exit(1);
+    if (vitcl_index_vectors(vt_out, t->index, 0, 1) == VITCL_OK)
+        vt_wrong("a file that is cut was read");
+}
+
 static void unchanged(things *t)
 {
     (void)t;
@@ -276,5 +314,8 @@ const state vt_states[] = {
     {VT_TEXT, "a fresh text", text_fresh},
     {VT_TEXT, "a used text", text_used},
     {VT_TEXT, "a text that failed", text_failed},
+    {VT_INDEX, "a fresh index", index_fresh},
+    {VT_INDEX, "a used index", index_used},
+    {VT_INDEX, "an index whose file was cut", index_failed},
     {VT_KINDS, NULL, NULL},
 };

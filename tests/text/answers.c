@@ -53,7 +53,7 @@ static int answer(vitcl_text *text, const vt_index *x, float *vector, int round)
 {
     char words[64];
     const char *all = words;
-    vt_hit hits[K];
+    vitcl_hit hits[K];
     uint32_t found;
     const double begin = vt_now_ms(), before = used_ms();
     double embedded, between, found_at, after;
@@ -62,7 +62,8 @@ static int answer(vitcl_text *text, const vt_index *x, float *vector, int round)
     if (vitcl_text_embed(vector, text, &all, 1) != VITCL_OK)
         return 1;
     embedded = vt_now_ms(), between = used_ms();
-    if (vt_index_nearest(hits, &found, x, vector, 1, K, -2) != VITCL_OK)
+    if (vt_index_nearest(hits, &found, x, vector, 1, K, -2, NULL, NULL) !=
+        VITCL_OK)
         return 1;
     found_at = vt_now_ms(), after = used_ms();
     printf("%.2f %.2f %.2f %.2f %.2f\n", embedded - begin, found_at - embedded,

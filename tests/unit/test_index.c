@@ -5,6 +5,7 @@
 #include "base/half.h"
 #include "base/memory.h"
 #include "index/index.h"
+#include "product/device.h"
 #include "support/pictures.h"
 #include "support/rng.h"
 
@@ -82,7 +83,7 @@ static double cosine(const float *a, const float *b, uint32_t width, bool half)
 
 /* Every hit has its own cosine, they descend, and no row that was left out is
  * nearer than the last one. */
-static void check(const vt_hit *hits, uint32_t found, const float *x,
+static void check(const vitcl_hit *hits, uint32_t found, const float *x,
                   const float *query, uint32_t rows, uint32_t width, bool half)
 {
     bool *seen = calloc(rows, sizeof *seen);
@@ -105,12 +106,18 @@ static void check(const vt_hit *hits, uint32_t found, const float *x,
     free(seen);
 }
 
+static vitcl_status nearest(vitcl_hit *hits, uint32_t *found, const vt_index *x,
+                            const float *q, uint32_t n, uint32_t k, float least)
+{
+    return vt_index_nearest(hits, found, x, q, n, k, least, NULL, NULL);
+}
+
 static void search(uint32_t rows, uint32_t width, uint32_t k, bool half)
 {
     const uint32_t n = 3;
     float *x = calloc((size_t)(rows + n) * width, sizeof *x);
     float *q = x + (size_t)rows * width;
-    vt_hit *hits = calloc((size_t)n * k, sizeof *hits);
+    vitcl_hit *hits = calloc((size_t)n * k, sizeof *hits);
     uint32_t found[3];
     vt_index *index = NULL;
     vt_rng r = {rows + width};
@@ -119,7 +126,7 @@ static void search(uint32_t rows, uint32_t width, uint32_t k, bool half)
     write_index(x, rows, width, half);
     cr_assert_eq(vt_index_open(&index, file), VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_index_count(index), rows);
-    cr_assert_eq(vt_index_nearest(hits, found, index, q, n, k, -2), VITCL_OK);
+    cr_assert_eq(nearest(hits, found, index, q, n, k, -2), VITCL_OK);
     for (uint32_t i = 0; i < n; i++) {
         cr_expect_eq(found[i], k < rows ? k : rows);
         check(hits + (size_t)i * k, found[i], x, q + (size_t)i * width, rows,
@@ -148,7 +155,7 @@ Test(index, equal_vectors_come_by_row)
 {
     enum { ROWS = 9000, WIDTH = 64, K = 11 };
     float *x = calloc((size_t)ROWS * WIDTH, sizeof *x), q[WIDTH] = {1};
-    vt_hit hits[K];
+    vitcl_hit hits[K];
     vt_index *index = NULL;
     uint32_t found;
 
@@ -157,8 +164,7 @@ Test(index, equal_vectors_come_by_row)
     write_index(x, ROWS, WIDTH, false);
     cr_assert_eq(vt_index_open(&index, file), VITCL_OK);
     for (int run = 0; run < 3; run++) {
-        cr_assert_eq(vt_index_nearest(hits, &found, index, q, 1, K, 0.5f),
-                     VITCL_OK);
+        cr_assert_eq(nearest(hits, &found, index, q, 1, K, 0.5f), VITCL_OK);
         cr_assert_eq(found, K);
         for (uint32_t i = 0; i < K; i++) {
             cr_expect_eq(hits[i].row, 2 * i);
@@ -174,21 +180,19 @@ Test(index, leaves_out_what_has_no_direction)
     float x[6][3] = {{NAN, NAN, NAN}, {0, 0, 0},   {INFINITY, 1, 1},
                      {1, 2, 3},       {0, NAN, 0}, {NAN, 1, 1}};
     const float q[3] = {1, 2, 3}, zero[3] = {0}, nan[3] = {NAN, 0, 0};
-    vt_hit hits[6];
+    vitcl_hit hits[6];
     vt_index *index = NULL;
     uint32_t found = 0;
 
     for (int half = 0; half < 2; half++) {
         write_index(x[0], 6, 3, half);
         cr_assert_eq(vt_index_open(&index, file), VITCL_OK);
-        cr_assert_eq(vt_index_nearest(hits, &found, index, q, 1, 6, -2),
-                     VITCL_OK);
+        cr_assert_eq(nearest(hits, &found, index, q, 1, 6, -2), VITCL_OK);
         cr_assert_eq(found, 1);
         cr_expect_eq(hits[0].row, 3);
-        cr_expect_eq(vt_index_nearest(hits, &found, index, zero, 1, 6, -2),
+        cr_expect_eq(nearest(hits, &found, index, zero, 1, 6, -2),
                      VITCL_EINVAL);
-        cr_expect_eq(vt_index_nearest(hits, &found, index, nan, 1, 6, -2),
-                     VITCL_EINVAL);
+        cr_expect_eq(nearest(hits, &found, index, nan, 1, 6, -2), VITCL_EINVAL);
         vt_index_free(index);
     }
 }
@@ -244,8 +248,10 @@ Test(index, finds_long_and_short_vectors)
     static const float scale[N] = {1,      1e36f,  1e-30f, 3e38f, 1e-38f,
                                    1e-44f, 1e-21f, 1e19f,  1e-19f};
     float x[N][WIDTH], q[WIDTH];
-    vt_hit hits[N];
-    vt_pairs pairs;
+    vitcl_hit hits[N];
+    vitcl_dupe dupes[N] = {{0}};
+    vt_dev *dev = NULL;
+    uint64_t pairs;
     vt_index *index = NULL;
     vt_rng r = {5};
     uint32_t found = 0;
@@ -258,18 +264,17 @@ Test(index, finds_long_and_short_vectors)
     write_index(x[0], N, WIDTH, false);
     cr_assert_eq(vt_index_open(&index, file), VITCL_OK);
     for (int n = 0; n < N; n++) {
-        cr_assert_eq(vt_index_nearest(hits, &found, index, x[n], 1, N, -2),
-                     VITCL_OK);
+        cr_assert_eq(nearest(hits, &found, index, x[n], 1, N, -2), VITCL_OK);
         cr_assert_eq(found, N, "%u", found);
         for (uint32_t i = 0; i < found; i++)
             cr_expect(n == 5 || hits[i].row == 5 || hits[i].cosine > 0.999999f,
                       "row %d: %g", (int)hits[i].row, (double)hits[i].cosine);
     }
-    cr_assert_eq(vt_index_pairs(&pairs, index, NULL, NULL, 0.99f, NULL, NULL),
+    cr_assert_eq(vt_product_open(&dev, NULL), VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_index_pairs(dupes, &pairs, index, dev, 0.99f, NULL, NULL),
                  VITCL_OK, "%s", vt_message());
-    cr_expect_eq(pairs.left_out, 0);
-    cr_expect_eq(pairs.pairs, N * (N - 1) / 2);
-    vt_pairs_free(&pairs);
+    cr_expect_eq(pairs, N * (N - 1) / 2);
+    vt_dev_free(dev);
     vt_index_free(index);
 
     /* Other directions, each scaled. */
@@ -279,7 +284,7 @@ Test(index, finds_long_and_short_vectors)
             x[n][i] *= n == 5 ? 1 : scale[n] / 10;
     write_index(x[0], N, WIDTH, false);
     cr_assert_eq(vt_index_open(&index, file), VITCL_OK);
-    cr_assert_eq(vt_index_nearest(hits, &found, index, q, 1, N, -2), VITCL_OK);
+    cr_assert_eq(nearest(hits, &found, index, q, 1, N, -2), VITCL_OK);
     cr_expect_eq(found, N);
     check(hits, found, x[0], q, N, WIDTH, false);
     vt_index_free(index);
@@ -327,10 +332,11 @@ static void drop(const char *name)
 static void is_place(vt_index *x, const char *want, bool moved)
 {
     static vt_places p;
+    static char path[VT_PLACE];
     bool got;
 
     vt_places_open(&p, x);
-    cr_expect_str_eq(vt_place(&p, 0, &got), want);
+    cr_expect_str_eq(vt_place(path, &got, &p, 0), want);
     cr_expect_eq(got, moved, "%s", want);
 }
 

@@ -184,19 +184,19 @@ static vt_index *write_index(const float *x, int rows)
     return index;
 }
 
-static void check_pair(const vt_pairs *p, const float *x, uint64_t a,
+static void check_pair(const vitcl_dupe *p, const float *x, uint64_t a,
                        uint64_t b)
 {
     const float *u = x + a * WIDTH, *v = x + b * WIDTH;
     const double c =
         dot(u, v, WIDTH) / sqrt(dot(u, u, WIDTH) * dot(v, v, WIDTH));
 
-    cr_expect_eq(p->group[b], a);
-    cr_expect_eq(p->group[a], a);
-    cr_expect_eq(p->near_row[a], b);
-    cr_expect_eq(p->near_row[b], a);
-    cr_expect_float_eq((double)p->cosine[a], c, 2e-6);
-    cr_expect_float_eq((double)p->cosine[b], c, 2e-6);
+    cr_expect_eq(p[b].group, a);
+    cr_expect_eq(p[a].group, a);
+    cr_expect_eq(p[a].nearest, b);
+    cr_expect_eq(p[b].nearest, a);
+    cr_expect_float_eq((double)p[a].cosine, c, 2e-6);
+    cr_expect_float_eq((double)p[b].cosine, c, 2e-6);
 }
 
 typedef struct told {
@@ -222,10 +222,11 @@ Test(pairs, finds_what_was_planted)
 {
     static const uint64_t planted[][2] = {
         {0, 1}, {5, 2050}, {2047, 2048}, {3, ROWS - 1}, {9000, 9001}};
-    static const bool omit[ROWS] = {[301] = true};
+    static vitcl_dupe p[ROWS];
     float *x = calloc((size_t)ROWS * WIDTH, sizeof *x);
     vt_index *index;
-    vt_pairs p = {.pairs = 0};
+    vt_dev *dev = NULL;
+    uint64_t pairs;
     told all = {.stop = 0}, some = {.stop = 3};
     vt_rng r = {11};
 
@@ -244,24 +245,29 @@ Test(pairs, finds_what_was_planted)
     memset(x + (size_t)100 * WIDTH, 0, WIDTH * sizeof *x);
     x[(size_t)16400 * WIDTH + 3] = NAN;
     index = write_index(x, ROWS);
-    cr_expect_eq(vt_index_pairs(&p, index, NULL, NULL, 0.85f, tell, &some),
+    cr_assert_eq(vt_product_open(&dev, NULL), VITCL_OK, "%s", vt_message());
+    cr_expect_eq(vt_index_pairs(p, NULL, index, dev, 0.85f, tell, &some),
                  VITCL_ESTOPPED);
     cr_expect_eq(some.ended, 3);
-    cr_assert_eq(vt_index_pairs(&p, index, omit, NULL, 0.85f, tell, &all),
+    p[301].state = VITCL_ROW_GONE;
+    cr_assert_eq(vt_index_pairs(p, &pairs, index, dev, 0.85f, tell, &all),
                  VITCL_OK, "%s", vt_message());
     cr_expect_eq(all.ended, 54);
-    cr_expect_eq(p.left_out, 2);
-    cr_expect_eq(p.pairs, VT_COUNT(planted) - 1 + EQUAL * (EQUAL - 1) / 2,
-                 "%zu pairs", (size_t)p.pairs);
+    for (uint64_t i = 0; i < ROWS; i++)
+        cr_expect_eq(p[i].state, i == 301                 ? VITCL_ROW_GONE
+                                 : i == 100 || i == 16400 ? VITCL_ROW_EMPTY
+                                                          : VITCL_ROW_COMPARED);
+    cr_expect_eq(pairs, VT_COUNT(planted) - 1 + EQUAL * (EQUAL - 1) / 2,
+                 "%zu pairs", (size_t)pairs);
     for (size_t k = 0; k + 1 < VT_COUNT(planted); k++)
-        check_pair(&p, x, planted[k][0], planted[k][1]);
-    cr_expect_eq(p.near_row[9000], 9000);
-    cr_expect_eq(p.near_row[300], 300);
-    cr_expect_eq(p.near_row[301], 301);
-    cr_expect_eq(p.near_row[100], 100);
+        check_pair(p, x, planted[k][0], planted[k][1]);
+    cr_expect_eq(p[9000].nearest, 9000);
+    cr_expect_eq(p[300].nearest, 300);
+    cr_expect_eq(p[301].nearest, 301);
+    cr_expect_eq(p[100].nearest, 100);
     for (uint64_t i = 4200; i < 4200 + EQUAL; i++)
-        cr_expect_eq(p.group[i], 4200);
-    vt_pairs_free(&p);
+        cr_expect_eq(p[i].group, 4200);
+    vt_dev_free(dev);
     vt_index_free(index);
     vt_test_tidy();
     free(x);
@@ -274,28 +280,31 @@ Test(pairs, ends_with_the_last_row)
 {
     enum { N = ROWS };
     static const int counts[] = {1, 2, 2049, N};
+    static vitcl_dupe p[N];
+    vt_dev *dev = NULL;
     float *x = calloc((size_t)N * WIDTH, sizeof *x);
     vt_rng r = {5};
 
     vt_rng_fill(&r, x, (size_t)N * WIDTH, 1, 0);
     for (size_t i = 0; i < (size_t)N * WIDTH; i++)
         x[i] = fabsf(x[i]); /* no cosine is below 0 */
+    cr_assert_eq(vt_product_open(&dev, NULL), VITCL_OK, "%s", vt_message());
     for (size_t k = 0; k < VT_COUNT(counts); k++) {
         const uint64_t n = (uint64_t)counts[k];
         vt_index *index = write_index(x, counts[k]);
-        vt_pairs p = {.pairs = 0};
+        uint64_t pairs;
 
-        cr_assert_eq(vt_index_pairs(&p, index, NULL, NULL, 0, NULL, NULL),
+        cr_assert_eq(vt_index_pairs(p, &pairs, index, dev, 0, NULL, NULL),
                      VITCL_OK, "%s", vt_message());
-        cr_expect_eq(p.pairs, n * (n - 1) / 2, "%zu pairs of %d rows",
-                     (size_t)p.pairs, counts[k]);
+        cr_expect_eq(pairs, n * (n - 1) / 2, "%zu pairs of %d rows",
+                     (size_t)pairs, counts[k]);
         for (uint64_t i = 0; i < n; i++) {
-            cr_assert_eq(p.group[i], 0);
-            cr_assert_lt(p.near_row[i], n);
+            cr_assert_eq(p[i].group, 0);
+            cr_assert_lt(p[i].nearest, n);
         }
-        vt_pairs_free(&p);
         vt_index_free(index);
         vt_test_tidy();
     }
+    vt_dev_free(dev);
     free(x);
 }

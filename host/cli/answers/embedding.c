@@ -90,12 +90,13 @@ done:
 
 static const char preset[] = "preset:";
 
-int embedding_of_index(model_options *common, const vt_about *of,
+int embedding_of_index(model_options *common, const vitcl_index_info *of,
                        const char *index)
 {
     if (!common->size.height && !common->patches) {
-        common->size = (frame_size){.height = of->height, .width = of->width};
-        common->patches = of->height ? 0 : of->patches;
+        common->size = (frame_size){.height = of->picture_height,
+                                    .width = of->picture_width};
+        common->patches = of->most_patches;
         common->patches_of_index = true;
     }
     if (!common->pixels)

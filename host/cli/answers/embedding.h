@@ -18,7 +18,7 @@ int embedding_open(embedding *e);
 /* The model, the size and the pixels of an index, unless `common` names a
  * model. Texts belong to the index. EXIT_FAILED, with what to do: its model is
  * not there. */
-int embedding_of_index(model_options *common, const vt_about *of,
+int embedding_of_index(model_options *common, const vitcl_index_info *of,
                        const char *index);
 /* What its vectors depend on. model: a handle without a session, or NULL. */
 int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,

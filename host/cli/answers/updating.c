@@ -296,9 +296,9 @@ static int add_other(others *o, uint64_t row)
     updating *u = o->u;
     updating_entry *e;
     struct stat st;
-    char full[VT_PLACE];
+    char full[VT_PLACE], place[VT_PLACE];
     bool moved, gone, lost;
-    const char *at = vt_place(&u->places, row, &moved);
+    const char *at = vt_place(place, &moved, &u->places, row);
     const int error = stat(at, &st) == 0 ? 0 : errno;
 
     if (!error && is_renamed(o, row, at, moved, &st))

@@ -4,118 +4,53 @@
 #include "row_files.h"
 
 #include "base/status.h"
-#include "walk/seen.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 enum { NAMED = 10 }; /* files that are named */
 
-/* Is this a picture in an archive, "pics.tar/a.jpg"? */
-static bool in_archive(const char *path)
+const char *row_path(const vitcl_index *index, uint64_t row)
 {
-    char *part = strdup(path);
-    bool found = false;
-    struct stat st;
+    vitcl_row_info info = {.size = sizeof info, .path = ""};
 
-    for (char *slash = part; slash && !found;) {
-        slash = strrchr(part, '/');
-        if (slash)
-            *slash = '\0';
-        found = slash && part[0] && stat(part, &st) == 0 && S_ISREG(st.st_mode);
-    }
-    free(part);
-    return found;
+    return vitcl_index_row(&info, index, row) == VITCL_OK ? info.path : "";
 }
 
-typedef enum { THERE, GONE, UNSEEN } state;
-
-/* UNSEEN: whether it is there is not known. */
-static state look(struct stat *st, const char *path)
+static uint64_t count(const vitcl_dupe *row, uint64_t rows,
+                      vitcl_row_state state)
 {
-    if (stat(path, st) == 0)
-        return THERE;
-    if (errno == ENOENT)
-        return GONE;
-    return errno == ENOTDIR && !in_archive(path) ? GONE : UNSEEN;
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; i < rows; i++)
+        n += row[i].state == state;
+    return n;
 }
 
-/* Is there a later row with the same path? */
-static bool named_again(const vt_index *x, uint64_t row)
+row_counts row_files_tell(const vitcl_index *index, const vitcl_dupe *row,
+                          uint64_t rows)
 {
-    return vt_index_find(x, vt_index_path(x, row)) != row;
-}
+    const row_counts n = {.again = count(row, rows, VITCL_ROW_AGAIN),
+                          .gone = count(row, rows, VITCL_ROW_GONE),
+                          .empty = count(row, rows, VITCL_ROW_EMPTY)};
 
-const char *row_files_path(row_files *f, uint64_t row)
-{
-    bool moved;
-
-    return vt_place(&f->places, row, &moved);
-}
-
-int row_files_open(row_files *f, const vt_index *x)
-{
-    const uint64_t rows = vt_index_count(x);
-    vt_seen seen = {.count = 0};
-    int code = EXIT_OK;
-    uint32_t first;
-
-    *f = (row_files){.omit = calloc(rows + 1, sizeof *f->omit),
-                     .gone = calloc(rows + 1, sizeof *f->gone)};
-    if (!f->omit || !f->gone)
-        code = fail("out of memory");
-    vt_places_open(&f->places, x);
-    for (uint64_t i = 0; code == EXIT_OK && i < rows; i++) {
-        struct stat st;
-        const state is = look(&st, row_files_path(f, i));
-
-        if (is == THERE &&
-            vt_seen_add(&f->omit[i], &first, &seen, &st, 0) != VITCL_OK)
-            code = failed();
-        if (is != THERE)
-            f->omit[i] = named_again(x, i);
-        f->again += f->omit[i];
-        f->gone[i] = is == GONE && !f->omit[i];
-        f->missing += f->gone[i];
-        if (stopped())
-            code = EXIT_STOPPED;
-    }
-    f->lost = f->missing > 0 && seen.count == 0;
-    for (uint64_t i = 0; code == EXIT_OK && !f->lost && i < rows; i++)
-        f->omit[i] = f->omit[i] || f->gone[i];
-    vt_seen_free(&seen);
-    return code;
-}
-
-void row_files_tell(row_files *f, const vt_index *x)
-{
-    uint64_t named = 0;
-
-    if (f->again)
+    if (n.again)
         note("%llu row%s of a file that another row names, too: each file is "
              "compared once",
-             (unsigned long long)f->again, f->again == 1 ? " is" : "s are");
-    if (f->lost)
+             (unsigned long long)n.again, n.again == 1 ? " is" : "s are");
+    if (count(row, rows, VITCL_ROW_LOST))
         note("none of the files is where the index says, so their sizes and "
              "links are not known");
-    if (f->lost || !f->missing)
-        return;
-    for (uint64_t i = 0; i < vt_index_count(x) && named < NAMED; i++)
-        if (f->gone[i]) {
-            note("%s: the file is gone", row_files_path(f, i));
+    for (uint64_t i = 0, named = 0; named < n.gone && named < NAMED; i++)
+        if (row[i].state == VITCL_ROW_GONE) {
+            note("%s: the file is gone", row_path(index, i));
             named++;
         }
-    note("%llu picture%s of the index %s gone and left out",
-         (unsigned long long)f->missing, vt_plural(f->missing),
-         f->missing == 1 ? "is" : "are");
-}
-
-void row_files_close(row_files *f)
-{
-    free(f->omit);
-    free(f->gone);
+    if (n.gone)
+        note("%llu picture%s of the index %s gone and left out",
+             (unsigned long long)n.gone, vt_plural(n.gone),
+             n.gone == 1 ? "is" : "are");
+    return n;
 }
 
 /* ---- a file ---- */

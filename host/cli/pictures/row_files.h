@@ -1,28 +1,21 @@
 /*
- * row_files.h - the files that an index's rows are of, for dupes: which rows
- * are of one file, which files are gone, and what else is known of a file.
+ * row_files.h - the files that an index's rows are of, for search and dupes:
+ * which are left out, and what else is known of a file.
  */
 #ifndef VT_CLI_ROW_FILES_H
 #define VT_CLI_ROW_FILES_H
 #include "cli/terminal/terminal.h"
-#include "index/index.h"
 
-typedef struct row_files {
-    vt_places places;
-    bool *omit; /* a row each: its file is gone, or another row's, too */
-    bool *gone;
-    uint64_t again, missing; /* how many rows */
-    bool lost; /* no file is where the index says: only rows with the path of
-                * another one are left out */
-} row_files;
+#include <vitcl_index.h>
 
-/* Looks at the files; the index is sorted. Prints why not. */
-int row_files_open(row_files *f, const vt_index *x);
 /* The path of a row's picture from the current folder, until the next call. */
-const char *row_files_path(row_files *f, uint64_t row);
-/* Says what is left out. */
-void row_files_tell(row_files *f, const vt_index *x);
-void row_files_close(row_files *f);
+const char *row_path(const vitcl_index *index, uint64_t row);
+/* Says which rows dupes has left out. */
+typedef struct row_counts {
+    uint64_t again, gone, empty; /* as in vitcl_row_state */
+} row_counts;
+row_counts row_files_tell(const vitcl_index *index, const vitcl_dupe *row,
+                          uint64_t rows);
 
 /* Of what cannot be known, such as a picture's in an archive: 0. */
 typedef struct row_file {
