@@ -9,9 +9,6 @@
  * arguments of a training, for example. Other opcodes are errors. Values,
  * items, stack and memo have limits; each opcode takes at least a byte, so time
  * is linear.
- *
- * The file is long because each opcode is a function of a few lines, and all of
- * them work on one stack.
  */
 #include "weights/pickle.h"
 
@@ -19,36 +16,10 @@
 
 #include <string.h>
 
-#define STACK_MAX (1 << 21)
 #define MEMO_MAX (1 << 21)
 #define MARKS_MAX 1000
 
-/* ---- stack ---- */
-
-static vitcl_status push(vt_pickle *p, vt_pk_ref v)
-{
-    vitcl_status st;
-
-    if (p->stack_count == STACK_MAX)
-        return vt_pickle_refuse(p, "stack too deep");
-    VT_TRY(vt_grow(&p->stack, &p->stack_cap, p->stack_count + 1,
-                   sizeof *p->stack));
-    p->stack[p->stack_count++] = v;
-done:
-    return st;
-}
-
-/* Are there n values above the last mark? */
-static bool has(const vt_pickle *p, size_t n)
-{
-    size_t floor = p->mark_count ? p->marks[p->mark_count - 1] : 0;
-    return p->stack_count - floor >= n;
-}
-
-static vt_pk_ref pop(vt_pickle *p)
-{
-    return p->stack[--p->stack_count];
-}
+/* ---- marks ---- */
 
 static vitcl_status push_mark(vt_pickle *p)
 {
@@ -99,25 +70,19 @@ done:
 
 static vitcl_status push_int(vt_pickle *p, int64_t number)
 {
-    vitcl_status st;
-    vt_pk_ref v;
+    vt_pk_value *v;
+    const vitcl_status st = vt_pickle_push_new(p, VT_PK_INT, &v);
 
-    VT_TRY(vt_pickle_value(p, VT_PK_INT, &v));
-    p->values[v].number = number;
-    VT_TRY(push(p, v));
-done:
+    if (st == VITCL_OK)
+        v->number = number;
     return st;
 }
 
 static vitcl_status push_kind(vt_pickle *p, vt_pk_kind kind)
 {
-    vitcl_status st;
-    vt_pk_ref v;
+    vt_pk_value *v;
 
-    VT_TRY(vt_pickle_value(p, kind, &v));
-    VT_TRY(push(p, v));
-done:
-    return st;
+    return vt_pickle_push_new(p, kind, &v);
 }
 
 /* A string with a length of `width` bytes. */
@@ -126,16 +91,15 @@ static vitcl_status push_string(vt_pickle *p, size_t width)
     vitcl_status st;
     const uint8_t *b = NULL;
     uint64_t n;
-    vt_pk_ref v;
+    vt_pk_value *v;
 
     VT_TRY(take_number(p, width, &n));
     if (n > p->size)
         return vt_pickle_refuse(p, "unexpected end");
     VT_TRY(take(p, (size_t)n, &b));
-    VT_TRY(vt_pickle_value(p, VT_PK_STRING, &v));
-    p->values[v].text = (const char *)b;
-    p->values[v].length = (size_t)n;
-    VT_TRY(push(p, v));
+    VT_TRY(vt_pickle_push_new(p, VT_PK_STRING, &v));
+    v->text = (const char *)b;
+    v->length = (size_t)n;
 done:
     return st;
 }
@@ -172,7 +136,7 @@ static vitcl_status make_tuple(vt_pickle *p, size_t from)
     for (size_t i = from; i < p->stack_count; i++)
         VT_TRY(vt_pickle_append(p, v, 0, p->stack[i]));
     p->stack_count = from;
-    VT_TRY(push(p, v));
+    VT_TRY(vt_pickle_push(p, v));
 done:
     return st;
 }
@@ -183,7 +147,8 @@ static vitcl_status extend(vt_pickle *p, size_t from, bool dict)
     vt_pk_ref to;
     size_t step = dict ? 2 : 1;
 
-    if (!has(p, p->stack_count - from + 1)) /* the container below them */
+    if (!vt_pickle_has(p, p->stack_count - from +
+                              1)) /* the container below them */
         return vt_pickle_refuse(p, "items without a container");
     to = p->stack[from - 1];
     if (p->values[to].kind == VT_PK_FOREIGN) {
@@ -218,7 +183,7 @@ static vitcl_status put(vt_pickle *p, uint64_t index)
 {
     vitcl_status st;
 
-    if (!has(p, 1))
+    if (!vt_pickle_has(p, 1))
         return vt_pickle_refuse(p, "memo of an empty stack");
     if (index >= MEMO_MAX)
         return vt_pickle_refuse(p, "memo too large");
@@ -233,7 +198,7 @@ static vitcl_status get(vt_pickle *p, uint64_t index)
 {
     if (index >= p->memo_cap || p->memo[index] == 0)
         return vt_pickle_refuse(p, "reads an empty memo entry");
-    return push(p, p->memo[index] - 1);
+    return vt_pickle_push(p, p->memo[index] - 1);
 }
 
 static vitcl_status memo(vt_pickle *p, size_t width, bool store)
@@ -243,114 +208,6 @@ static vitcl_status memo(vt_pickle *p, size_t width, bool store)
 
     VT_TRY(take_number(p, width, &index));
     VT_TRY(store ? put(p, index) : get(p, index));
-done:
-    return st;
-}
-
-/* ---- globals and objects ---- */
-
-/* GLOBAL: the operand is two lines. */
-static vitcl_status named(vt_pickle *p)
-{
-    vitcl_status st;
-    const char *start[2];
-    size_t length[2];
-    vt_pk_ref v;
-
-    for (int i = 0; i < 2; i++) {
-        const uint8_t *from = p->bytes + p->at;
-        const uint8_t *end = memchr(from, '\n', p->size - p->at);
-        if (!end)
-            return vt_pickle_refuse(p, "unexpected end");
-        start[i] = (const char *)from;
-        length[i] = (size_t)(end - from);
-        p->at += length[i] + 1;
-    }
-    VT_TRY(vt_pickle_global(p, start[0], length[0], start[1], length[1], &v));
-    VT_TRY(push(p, v));
-done:
-    return st;
-}
-
-static vitcl_status named_on_stack(vt_pickle *p)
-{
-    vitcl_status st;
-    const vt_pk_value *name, *module;
-    vt_pk_ref v;
-
-    if (!has(p, 2))
-        return vt_pickle_refuse(p, "stack underflow");
-    name = &p->values[pop(p)];
-    module = &p->values[pop(p)];
-    if (name->kind != VT_PK_STRING || module->kind != VT_PK_STRING)
-        return vt_pickle_refuse(p, "a global whose name is not a string");
-    VT_TRY(vt_pickle_global(p, module->text, module->length, name->text,
-                            name->length, &v));
-    VT_TRY(push(p, v));
-done:
-    return st;
-}
-
-static vitcl_status reduce(vt_pickle *p)
-{
-    vitcl_status st;
-    vt_pk_ref args, v;
-
-    if (!has(p, 2))
-        return vt_pickle_refuse(p, "stack underflow");
-    args = pop(p);
-    VT_TRY(vt_pickle_reduce(p, pop(p), args, &v));
-    VT_TRY(push(p, v));
-done:
-    return st;
-}
-
-static vitcl_status new_object(vt_pickle *p)
-{
-    vt_pk_ref class;
-
-    if (!has(p, 2))
-        return vt_pickle_refuse(p, "stack underflow");
-    pop(p);
-    class = pop(p);
-    if (p->values[class].kind == VT_PK_FOREIGN)
-        return push(p, class);
-    if (!vt_pickle_is_script(p, class))
-        return vt_pickle_refuse(
-            p, "creates an object that is not a TorchScript module");
-    return push_kind(p, VT_PK_OBJECT);
-}
-
-/* A module's attributes are its state. The state of an OrderedDict (its
- * _metadata) is ignored. */
-static vitcl_status build(vt_pickle *p)
-{
-    const vt_pk_value *state;
-    vt_pk_value *v;
-
-    if (!has(p, 2))
-        return vt_pickle_refuse(p, "stack underflow");
-    state = &p->values[pop(p)];
-    v = &p->values[p->stack[p->stack_count - 1]];
-    if (v->kind == VT_PK_DICT || v->kind == VT_PK_FOREIGN)
-        return VITCL_OK;
-    if (v->kind != VT_PK_OBJECT || state->kind != VT_PK_DICT || v->count)
-        return vt_pickle_refuse(p, "sets the state of a value that has none");
-    v->first = state->first;
-    v->last = state->last;
-    v->count = state->count;
-    return VITCL_OK;
-}
-
-static vitcl_status persist(vt_pickle *p)
-{
-    vitcl_status st;
-    vt_pk_ref v;
-
-    if (!has(p, 1))
-        return vt_pickle_refuse(p, "stack underflow");
-    VT_TRY(vt_pickle_persist(p, pop(p), &v));
-    VT_TRY(push(p, v));
 done:
     return st;
 }
@@ -411,16 +268,17 @@ done:
 /* NEWOBJ_EX: class, arguments, named arguments. */
 static vitcl_status new_object_ex(vt_pickle *p)
 {
-    if (!has(p, 3))
+    if (!vt_pickle_has(p, 3))
         return vt_pickle_refuse(p, "stack underflow in NEWOBJ_EX");
-    pop(p);
-    return new_object(p);
+    vt_pickle_pop(p);
+    return vt_pickle_new_object(p);
 }
 
 static vitcl_status small_tuple(vt_pickle *p, size_t n)
 {
-    return has(p, n) ? make_tuple(p, p->stack_count - n)
-                     : vt_pickle_refuse(p, "stack underflow");
+    const vitcl_status st = vt_pickle_need(p, n);
+
+    return st == VITCL_OK ? make_tuple(p, p->stack_count - n) : st;
 }
 
 static vitcl_status push_number(vt_pickle *p, size_t width)
@@ -447,18 +305,12 @@ done:
 
 static vitcl_status drop(vt_pickle *p, bool to_mark)
 {
-    size_t from = 0;
+    size_t from = p->stack_count - 1;
+    const vitcl_status st = to_mark ? pop_mark(p, &from) : vt_pickle_need(p, 1);
 
-    if (to_mark) {
-        vitcl_status st = pop_mark(p, &from);
-        if (st == VITCL_OK)
-            p->stack_count = from;
-        return st;
-    }
-    if (!has(p, 1))
-        return vt_pickle_refuse(p, "stack underflow");
-    pop(p);
-    return VITCL_OK;
+    if (st == VITCL_OK)
+        p->stack_count = from;
+    return st;
 }
 
 /* ADDITEMS to a set below the mark, FROZENSET of what is above it. */
@@ -468,17 +320,17 @@ static vitcl_status set(vt_pickle *p, bool frozen)
 
     if (st == VITCL_OK && frozen)
         return push_kind(p, VT_PK_OTHER);
-    if (st == VITCL_OK && !has(p, 1))
+    if (st == VITCL_OK && !vt_pickle_has(p, 1))
         return vt_pickle_refuse(p, "items without a container");
     return st;
 }
 
 static vitcl_status extend_by_one(vt_pickle *p, bool dict)
 {
-    size_t n = dict ? 2 : 1;
+    const size_t n = dict ? 2 : 1;
+    const vitcl_status st = vt_pickle_need(p, n + 1);
 
-    return has(p, n + 1) ? extend(p, p->stack_count - n, dict)
-                         : vt_pickle_refuse(p, "stack underflow");
+    return st == VITCL_OK ? extend(p, p->stack_count - n, dict) : st;
 }
 
 /* The switch over all opcodes is long, but clearer than a table of functions
@@ -564,19 +416,19 @@ static vitcl_status step(vt_pickle *p, uint8_t code)
     case 'j':
         return memo(p, 4, false);
     case 'c':
-        return named(p);
+        return vt_pickle_global(p);
     case 0x93: /* STACK_GLOBAL */
-        return named_on_stack(p);
+        return vt_pickle_stack_global(p);
     case 'R':
-        return reduce(p);
+        return vt_pickle_reduce(p);
     case 0x81: /* NEWOBJ */
-        return new_object(p);
+        return vt_pickle_new_object(p);
     case 0x92: /* NEWOBJ_EX */
         return new_object_ex(p);
     case 'b':
-        return build(p);
+        return vt_pickle_build(p);
     case 'Q':
-        return persist(p);
+        return vt_pickle_persist(p);
     default:
         return refuse_code(p, code);
     }

@@ -82,15 +82,25 @@ const vt_pk_value *vt_pickle_item(const vt_pickle *p, const vt_pk_value *of,
 vitcl_status vt_pickle_refuse(const vt_pickle *p, const char *why);
 void vt_pickle_clear(vt_pickle *p);
 
-/* globals.c: which globals are allowed, and what they do. */
-vitcl_status vt_pickle_global(vt_pickle *p, const char *module, size_t m,
-                              const char *name, size_t n, vt_pk_ref *out);
-vitcl_status vt_pickle_reduce(vt_pickle *p, vt_pk_ref what, vt_pk_ref args,
-                              vt_pk_ref *out);
-vitcl_status vt_pickle_persist(vt_pickle *p, vt_pk_ref id, vt_pk_ref *out);
+/* The stack: adds a value, or a new one, which is valid until the next. Are
+ * there n above the last mark? need: else an error. pop needs one. */
+vitcl_status vt_pickle_push(vt_pickle *p, vt_pk_ref v);
+vitcl_status vt_pickle_push_new(vt_pickle *p, vt_pk_kind kind,
+                                vt_pk_value **out);
+bool vt_pickle_has(const vt_pickle *p, size_t n);
+vitcl_status vt_pickle_need(const vt_pickle *p, size_t n);
+vt_pk_ref vt_pickle_pop(vt_pickle *p);
+
+/* globals.c: which globals are allowed, and the opcodes that name, call or fill
+ * objects: GLOBAL, STACK_GLOBAL, REDUCE, NEWOBJ, BUILD, BINPERSID. */
+vitcl_status vt_pickle_global(vt_pickle *p);
+vitcl_status vt_pickle_stack_global(vt_pickle *p);
+vitcl_status vt_pickle_reduce(vt_pickle *p);
+vitcl_status vt_pickle_new_object(vt_pickle *p);
+vitcl_status vt_pickle_build(vt_pickle *p);
+vitcl_status vt_pickle_persist(vt_pickle *p);
 /* The error that names a foreign object. */
 vitcl_status vt_pickle_refuse_foreign(const vt_pickle *p, uint32_t foreign);
-bool vt_pickle_is_script(const vt_pickle *p, vt_pk_ref global);
 /* The element type of a storage. */
 const vt_element *vt_pickle_element(const vt_pk_value *storage);
 

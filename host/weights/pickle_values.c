@@ -1,11 +1,13 @@
 /*
- * pickle_values.c - the values of a pickle, and the items of its containers.
+ * pickle_values.c - the values of a pickle, the items of its containers, and
+ * the stack.
  */
 #include "weights/pickle.h"
 
 #include "base/memory.h"
 
 #define VALUES_MAX (1 << 22)
+#define STACK_MAX (1 << 21)
 
 vitcl_status vt_pickle_refuse(const vt_pickle *p, const char *why)
 {
@@ -69,6 +71,50 @@ const vt_pk_value *vt_pickle_item(const vt_pickle *p, const vt_pk_value *of,
     if (ref)
         *ref = p->items[i].value;
     return &p->values[p->items[i].value];
+}
+
+vitcl_status vt_pickle_push(vt_pickle *p, vt_pk_ref v)
+{
+    vitcl_status st;
+
+    if (p->stack_count == STACK_MAX)
+        return vt_pickle_refuse(p, "stack too deep");
+    VT_TRY(vt_grow(&p->stack, &p->stack_cap, p->stack_count + 1,
+                   sizeof *p->stack));
+    p->stack[p->stack_count++] = v;
+done:
+    return st;
+}
+
+vitcl_status vt_pickle_push_new(vt_pickle *p, vt_pk_kind kind,
+                                vt_pk_value **out)
+{
+    vitcl_status st;
+    vt_pk_ref v;
+
+    VT_TRY(vt_pickle_value(p, kind, &v));
+    *out = &p->values[v];
+    VT_TRY(vt_pickle_push(p, v));
+done:
+    return st;
+}
+
+bool vt_pickle_has(const vt_pickle *p, size_t n)
+{
+    size_t floor = p->mark_count ? p->marks[p->mark_count - 1] : 0;
+
+    return p->stack_count - floor >= n;
+}
+
+vitcl_status vt_pickle_need(const vt_pickle *p, size_t n)
+{
+    return vt_pickle_has(p, n) ? VITCL_OK
+                               : vt_pickle_refuse(p, "stack underflow");
+}
+
+vt_pk_ref vt_pickle_pop(vt_pickle *p)
+{
+    return p->stack[--p->stack_count];
 }
 
 void vt_pickle_clear(vt_pickle *p)
