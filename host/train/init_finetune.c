@@ -148,11 +148,12 @@ static vitcl_status keep_args(char **out, const vt_json *args, int height,
                               int width, bool native)
 {
     vitcl_status st;
-    const char *comma = "";
+    vt_json_writer w = {.spaced = true};
     vt_text text;
     bool sized = !native;
 
     VT_TRY(vt_text_open(&text));
+    w.f = text.f;
     for (const vt_json *m = vt_json_first(args); m; m = vt_json_next(m)) {
         if (strcmp(vt_json_key(m), "img_size") == 0) {
             sized = true;
@@ -161,14 +162,11 @@ static vitcl_status keep_args(char **out, const vt_json *args, int height,
         if (strcmp(vt_json_key(m), "representation_size") == 0 ||
             strcmp(vt_json_key(m), "num_classes") == 0)
             continue; /* belongs to the old head */
-        fputs(comma, text.f);
-        vt_json_print_string(text.f, vt_json_key(m));
-        fputs(": ", text.f);
-        vt_json_print(text.f, m);
-        comma = ", ";
+        vt_json_put(&w, "%s:", vt_json_key(m));
+        vt_json_print(vt_json_raw(&w), m);
     }
     if (sized)
-        fprintf(text.f, "%s\"img_size\": [%d, %d]", comma, height, width);
+        vt_json_put(&w, "img_size:[%d %d]", height, width);
     VT_TRY(vt_text_take(out, &text));
 done:
     return st;

@@ -96,84 +96,50 @@ typedef struct result {
     double ms;
 } result;
 
-static void member(FILE *f, const char *key, const char *text)
-{
-    fprintf(f, "  \"%s\": ", key);
-    vt_json_print_string(f, text);
-    fputs(",\n", f);
-}
-
-static void member_number(FILE *f, const char *key, unsigned number)
-{
-    fprintf(f, "  \"%s\": \"%u\",\n", key, number);
-}
-
-/* With a point in every locale; digits: 2 or 3. */
-static void number(FILE *f, double ms, int digits)
-{
-    const unsigned long one = digits == 2 ? 100 : 1000,
-                        n = (unsigned long)(ms * (double)one + 0.5);
-
-    fprintf(f, "%lu.%0*lu", n / one, digits, n % one);
-}
-
-/* An entry's parameters as members of an object or as words; CLBlast counts the
- * precision among them. */
-static void parameters(FILE *f, const unsigned short *v, bool members)
-{
-    const char *name;
-
-    for (int i = 0; (name = vt_params_name(VT_PARAMS_CLBLAST, i)); i++)
-        fprintf(f, members ? "\"%s\": %u, " : "%s=%u ", name, v[i]);
-    fputs(members ? "\"PRECISION\": 32" : "PRECISION=32", f);
-}
-
 static void write_file(FILE *f, const vt_dev *dev, const result *r, int n,
                        const result *best)
 {
     const vitcl_device_info *info = vt_dev_info(dev);
-    const char *type = THEIRS(types, info->type);
-    char text[256];
+    const char *type = THEIRS(types, info->type), *name;
+    char vendor[256], version[256];
+    vt_json_writer w = {.f = f, .spaced = true};
     names d = {.name = ""};
 
     name_device(&d, dev);
-    fputs("{\n", f);
-    member(f, "kernel_family", "xgemm_2"); /* any parameters, GEMMK 0 */
-    member(f, "precision", "32");
-    member(f, "best_kernel", "Xgemm");
-    fputs("  \"best_time\": \"", f);
-    number(f, best->ms, 2);
-    fputs("\",\n  \"best_parameters\": \"", f);
-    parameters(f, best->v, false);
-    fputs("\",\n", f);
-    member_number(f, "arg_m", VT_CLBLAST_SIDE);
-    member_number(f, "arg_n", VT_CLBLAST_SIDE);
-    member_number(f, "arg_k", VT_CLBLAST_SIDE);
-    member(f, "arg_alpha", "2.00");
-    member(f, "arg_beta", "2.00");
-    member(f, "clblast_device_type", type);
-    member(f, "clblast_device_vendor", THEIRS(vendors, info->vendor));
-    member(f, "clblast_device_architecture", d.architecture);
-    member(f, "clblast_device_name", d.name);
-    member(f, "device", info->name);
-    vt_dev_platform_text(text, sizeof text, dev, PLATFORM_VENDOR);
-    member(f, "platform_vendor", text);
-    vt_dev_platform_text(text, sizeof text, dev, PLATFORM_VERSION);
-    member(f, "platform_version", text);
-    member(f, "device_vendor", info->vendor);
-    member(f, "device_type", type);
-    member_number(f, "device_core_clock", info->clock_mhz);
-    member_number(f, "device_compute_units", info->compute_units);
-    member(f, "device_extra_info", d.extra);
-    fputs("  \"results\": [\n", f);
-    for (int i = 0; i < n; i++) {
-        fputs("    {\n      \"kernel\": \"Xgemm\",\n      \"time\": ", f);
-        number(f, r[i].ms, 3);
-        fputs(",\n      \"parameters\": {", f);
-        parameters(f, r[i].v, true);
-        fprintf(f, "}\n    }%s\n", i + 1 < n ? "," : "");
+    vt_dev_platform_text(vendor, sizeof vendor, dev, PLATFORM_VENDOR);
+    vt_dev_platform_text(version, sizeof version, dev, PLATFORM_VERSION);
+    /* any parameters, GEMMK 0; the precision is one of them */
+    vt_json_put(&w,
+                "{\n  kernel_family:'xgemm_2'\n  precision:'32'"
+                "\n  best_kernel:'Xgemm'\n  best_time:'%.2f'"
+                "\n  best_parameters:'",
+                best->ms);
+    for (int i = 0; (name = vt_params_name(VT_PARAMS_CLBLAST, i)); i++)
+        fprintf(f, "%s=%u ", name, best->v[i]);
+    fputs("PRECISION=32\"", f);
+    vt_json_put(&w,
+                "\n  arg_m:'%d'\n  arg_n:'%d'\n  arg_k:'%d'"
+                "\n  arg_alpha:'2.00'\n  arg_beta:'2.00'"
+                "\n  clblast_device_type:%s\n  clblast_device_vendor:%s"
+                "\n  clblast_device_architecture:%s\n  clblast_device_name:%s"
+                "\n  device:%s\n  platform_vendor:%s\n  platform_version:%s"
+                "\n  device_vendor:%s\n  device_type:%s"
+                "\n  device_core_clock:'%u'\n  device_compute_units:'%u'"
+                "\n  device_extra_info:%s\n  results:[",
+                VT_CLBLAST_SIDE, VT_CLBLAST_SIDE, VT_CLBLAST_SIDE, type,
+                THEIRS(vendors, info->vendor), d.architecture, d.name,
+                info->name, vendor, version, info->vendor, type,
+                info->clock_mhz, info->compute_units, d.extra);
+    for (int k = 0; k < n; k++) {
+        vt_json_put(&w,
+                    "\n    {\n      kernel:'Xgemm'\n      time:%.3f"
+                    "\n      parameters:{",
+                    r[k].ms);
+        for (int i = 0; (name = vt_params_name(VT_PARAMS_CLBLAST, i)); i++)
+            vt_json_put(&w, "%s:%u", name, r[k].v[i]);
+        vt_json_put(&w, "PRECISION:32}\n    }");
     }
-    fputs("  ]\n}\n", f);
+    vt_json_put(&w, "\n  ]\n}\n");
 }
 
 /* ---- the times ---- */

@@ -51,45 +51,31 @@ typedef struct layout {
     char *sums; /* digits, or NULL */
 } layout;
 
-static void put_metadata(FILE *f, const layout *l)
-{
-    bool first = true;
-
-    fputs("\"__metadata__\":{", f);
-    for (const char *const *p = l->metadata; p && p[0]; p += 2) {
-        if (!first)
-            fputc(',', f);
-        first = false;
-        vt_json_print_string(f, p[0]);
-        fputc(':', f);
-        vt_json_print_string(f, p[1]);
-    }
-    if (l->sums)
-        fprintf(f, "%s\"" VT_SUMS "\":\"%s\"", first ? "" : ",", l->sums);
-    fputc('}', f);
-}
-
 static void put_header(FILE *f, const layout *l)
 {
-    const bool described = l->sums || (l->metadata && l->metadata[0]);
+    vt_json_writer w = {.f = f};
     uint64_t at = 0;
 
-    fputc('{', f);
-    if (described)
-        put_metadata(f, l);
+    vt_json_put(&w, "{");
+    if (l->sums || (l->metadata && l->metadata[0])) {
+        vt_json_put(&w, "__metadata__:{");
+        for (const char *const *p = l->metadata; p && p[0]; p += 2)
+            vt_json_put(&w, "%s:%s", p[0], p[1]);
+        if (l->sums)
+            vt_json_put(&w, VT_SUMS ":%s", l->sums);
+        vt_json_put(&w, "}");
+    }
     for (size_t i = 0; i < l->n; i++) {
         const vt_tensor *t = l->order[i];
-        if (i || described)
-            fputc(',', f);
-        vt_json_print_string(f, t->name);
-        fprintf(f, ":{\"dtype\":\"%s\",\"shape\":[", types[t->dtype].name);
+
+        vt_json_put(&w, "%s:{dtype:%s shape:[", t->name, types[t->dtype].name);
         for (uint32_t d = 0; d < t->rank; d++)
-            fprintf(f, "%s%" PRIu64, d ? "," : "", t->shape[d]);
-        fprintf(f, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", at,
-                at + t->size);
+            vt_json_put(&w, "%" PRIu64, t->shape[d]);
+        vt_json_put(&w, "] data_offsets:[%" PRIu64 " %" PRIu64 "]}", at,
+                    at + t->size);
         at += t->size;
     }
-    fputc('}', f);
+    vt_json_put(&w, "}");
 }
 
 static vitcl_status check(const vt_tensor *t, const char *path)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,21 +27,15 @@ bool training_log_open(training_log *out, const char *path, bool anew)
     return file >= 0;
 }
 
-static size_t put_real(char *out, size_t size, const char *key, double v)
-{
-    return (size_t)(isfinite(v) ? snprintf(out, size, ", \"%s\": %.9g", key, v)
-                                : snprintf(out, size, ", \"%s\": null", key));
-}
-
-/* Writes a complete record or nothing. */
+/* Writes a complete record or nothing. An empty one had no memory: errno. */
 static void append(training_log *l, const char *record, size_t size,
                    training_line *line)
 {
     const off_t before = lseek(l->file, 0, SEEK_END);
     size_t at = 0;
 
-    while (at < size) {
-        const ssize_t n = write(l->file, record + at, size - at);
+    do {
+        const ssize_t n = size ? write(l->file, record + at, size - at) : -1;
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -55,34 +50,35 @@ static void append(training_log *l, const char *record, size_t size,
             return;
         }
         at += (size_t)n;
-    }
+    } while (at < size);
 }
 
 void training_log_write(training_log *l, const vitcl_train_event *e,
                         training_line *line)
 {
-    char text[512]; /* of at most 10 short members */
-    size_t n;
+    vt_json_writer w = {.spaced = true};
+    char *text = NULL;
+    size_t n = 0;
 
     if (!l->path || l->file < 0)
         return;
-    n = (size_t)snprintf(text, sizeof text, "{\"step\": %llu, \"epoch\": %u",
-                         (unsigned long long)e->step, e->epoch);
-#define PUT(key, value) n += put_real(text + n, sizeof text - n, key, value)
-    PUT("loss", e->loss);
-    PUT("accuracy", e->accuracy);
-    PUT("lr", e->lr);
-    PUT("pictures_per_second", line->rate);
-    if (e->scored) {
-        PUT("held_out_loss", e->held_out_loss);
-        PUT("held_out_accuracy", e->held_out_accuracy);
-        if (!isnan(e->held_out_top5))
-            PUT("held_out_top5", e->held_out_top5);
+    if ((w.f = open_memstream(&text, &n))) {
+        vt_json_put(&w,
+                    "{step:%llu epoch:%u loss:%.9g accuracy:%.9g lr:%.9g "
+                    "pictures_per_second:%.9g",
+                    (unsigned long long)e->step, e->epoch, e->loss, e->accuracy,
+                    e->lr, line->rate);
+        if (e->scored)
+            vt_json_put(&w, "held_out_loss:%.9g held_out_accuracy:%.9g",
+                        e->held_out_loss, e->held_out_accuracy);
+        if (e->scored && !isnan(e->held_out_top5))
+            vt_json_put(&w, "held_out_top5:%.9g", e->held_out_top5);
+        vt_json_put(&w, "saved:%i}\n", e->saved != 0);
+        if (fclose(w.f) != 0)
+            n = 0;
     }
-#undef PUT
-    n += (size_t)snprintf(text + n, sizeof text - n, ", \"saved\": %s}\n",
-                          e->saved ? "true" : "false");
     append(l, text, n, line);
+    free(text);
 }
 
 int training_log_close(training_log *l)
