@@ -1,5 +1,5 @@
 /*
- * base64.c - see base64.h.
+ * base64.c - three bytes become four digits; = fills the last group.
  */
 #include "base/base64.h"
 

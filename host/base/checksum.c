@@ -1,5 +1,6 @@
 /*
- * checksum.c - see checksum.h.
+ * checksum.c - sums of memory, of pieces, and of files. A file is read as a
+ * stream that adds up what passes and fails at its end if it is damaged.
  */
 #define _GNU_SOURCE /* fopencookie */
 #include "base/checksum.h"

@@ -1,5 +1,5 @@
 /*
- * csv.c - see csv.h.
+ * csv.c - a field is quoted only where it must be; rows are read in place.
  */
 #include "base/csv.h"
 

@@ -1,5 +1,6 @@
 /*
- * turn.c - see turn.h. The lock covers the list alone, never the work.
+ * turn.c - a list of the turns that run; a thread waits until no other has its
+ * subject. The lock covers the list alone, never the work.
  */
 #include "base/turn.h"
 

@@ -1,5 +1,5 @@
 /*
- * words.c - see words.h.
+ * words.c - compares a word with those between the bars, without a copy.
  */
 #include "base/words.h"
 

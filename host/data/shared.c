@@ -1,5 +1,6 @@
 /*
- * shared.c - see shared.h.
+ * shared.c - only files of one size are compared: by inode, by the sum of
+ * their last bytes, and if that is the same, by the sum of all.
  */
 #include "data/shared.h"
 

@@ -1,5 +1,5 @@
 /*
- * fields.c - see fields.h; each function is a loop over the rows.
+ * fields.c - each function is a loop over the rows of a class.
  */
 #include "models/fields.h"
 

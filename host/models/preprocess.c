@@ -1,5 +1,5 @@
 /*
- * preprocess.c - see preprocess.h.
+ * preprocess.c - chooses the file that says how pictures are prepared:
  *
  *   timm          its config's pretrained_cfg, or the same keys outside of it
  *   open_clip     as timm, but the resize comes before RGB

@@ -1,5 +1,5 @@
 /*
- * tally.c - see tally.h.
+ * tally.c - counts by class in arrays; their JSON has those that are not 0.
  */
 #include "parts/tally.h"
 

@@ -1,5 +1,5 @@
 /*
- * letters.c - see letters.h.
+ * letters.c - Cairo measures a text, which is cut until it fits.
  */
 #include "plot/letters.h"
 

@@ -1,6 +1,6 @@
 /*
- * settings_rules.c - see settings_rules.h. A setting is a member of
- * vitcl_train_options and a row here, by which settings.c reads and writes it.
+ * settings_rules.c - a setting is a member of vitcl_train_options and a row
+ * here, by which settings.c reads and writes it.
  */
 #include "train/settings_rules.h"
 

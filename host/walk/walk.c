@@ -1,5 +1,5 @@
 /*
- * walk.c - see walk.h.
+ * walk.c - a stack of the folders that are open, each sorted by name.
  *
  * No folder is walked twice below the one that was begun: a few dozen links
  * can make an endless tree.

@@ -1,6 +1,6 @@
 /*
- * golden.c - see golden.h. A case is a folder with the checkpoint as its
- * library saved it, input.safetensors and expected.safetensors.
+ * golden.c - a case is a folder with the checkpoint as its library saved it,
+ * input.safetensors and expected.safetensors.
  */
 #include "support/golden.h"
 #include "models/family.h"

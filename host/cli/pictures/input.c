@@ -1,5 +1,5 @@
 /*
- * input.c - see input.h.
+ * input.c - the next picture, from a walk over paths or from an archive.
  *
  * Every worker goes through the whole input and leaves out what is another's:
  * names cost little, and nobody has to count first.

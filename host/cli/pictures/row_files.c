@@ -1,5 +1,6 @@
 /*
- * row_files.c - see row_files.h.
+ * row_files.c - looks up each row's file once, and tells files apart by
+ * device and inode.
  */
 #include "row_files.h"
 

@@ -1,5 +1,5 @@
 /*
- * known.c - see known.h.
+ * known.c - the pictures, the bounds, and how far logits are from the sums.
  */
 #include "known.h"
 

@@ -1,5 +1,5 @@
 /*
- * scores.c - see scores.h.
+ * scores.c - shares of the counts, as text or as JSON.
  */
 #include "scores.h"
 
