@@ -102,11 +102,9 @@ static int send_next(work *w, bool first)
 {
     const uint8_t *rgb = first || !w->o->no_send ? w->rgb : NULL;
 
-    return !w->rgb ||
-                   vt_session_send_rgb(w->session, rgb,
-                                       vt_session_batch(w->session)) == VITCL_OK
-               ? EXIT_OK
-               : failed();
+    return w->rgb ? code_of(vt_session_send_rgb(w->session, rgb,
+                                                vt_session_batch(w->session)))
+                  : EXIT_OK;
 }
 
 static int allocate(work *w)
@@ -139,18 +137,15 @@ static int allocate(work *w)
 static int once(work *w)
 {
     const uint32_t n = vt_session_batch(w->session);
+    int code;
 
-    if ((w->rgb
-             ? vt_session_run_sent(w->session)
-             : vitcl_session_run_values(w->session, w->pixels, n)) != VITCL_OK)
-        return failed();
-    if (send_next(w, false) != EXIT_OK)
-        return EXIT_FAILED;
-    if (vitcl_session_read(w->out, w->room, w->session, w->tensor, n) !=
-        VITCL_OK)
-        return failed();
+    TRY(w->rgb ? vt_session_run_sent(w->session)
+               : vitcl_session_run_values(w->session, w->pixels, n));
+    TRY(send_next(w, false));
+    TRY(vitcl_session_read(w->out, w->room, w->session, w->tensor, n));
     guard_end();
-    return EXIT_OK;
+done:
+    return code;
 }
 
 static int measure(work *w)
@@ -343,7 +338,7 @@ static int open_all(work *w)
 
     TRY(open_model(&w->device, &w->model, &w->common));
     w->load_ms = 1e3 * (now() - from);
-    TRY_VT(vitcl_device_describe(&w->info, w->device));
+    TRY(vitcl_device_describe(&w->info, w->device));
 done:
     return code;
 }
@@ -361,7 +356,7 @@ static int work_through(work *w, bool steps)
     TRY(measure(w));
     w->session_info = vt_session_describe(w->session);
     if (w->peak <= 0)
-        TRY_VT(vt_device_peak(&w->peak, w->device, precision));
+        TRY(vt_device_peak(&w->peak, w->device, precision));
     if (steps)
         TRY(profile(w));
 done:

@@ -56,15 +56,13 @@ static int run(void *into, const words *operands)
     (void)operands;
     if (!from)
         return usage("no model given; name one with -m DIR");
-    code = find_model(&from, from);
-    if (code != EXIT_OK)
-        return code;
+    TRY(find_model(&from, from));
     texts = has_texts(from); /* it may be the folder that is written */
-    if (vitcl_convert(o->out, from, to, o->dtype) != VITCL_OK)
-        return failed();
+    TRY(vitcl_convert(o->out, from, to, o->dtype));
     note("%s/model.safetensors and its config are written%s", o->out,
          texts && !has_texts(o->out) ? "; the text tower is left out" : "");
-    return EXIT_OK;
+done:
+    return code;
 }
 
 const command cmd_convert = {

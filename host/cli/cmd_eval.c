@@ -94,8 +94,7 @@ static int open_labels(work *w)
     vitcl_model_info info = {.size = sizeof info};
     int code;
 
-    if (vitcl_model_describe(&info, w->on.model, 0, 0, 1) != VITCL_OK)
-        return failed();
+    TRY(vitcl_model_describe(&info, w->on.model, 0, 0, 1));
     if (info.classes && (o->texts.prompts.count || o->texts.lower))
         return usage("this model has a classifier; leave %s out",
                      o->texts.lower ? "--lower-case" : "--prompt");
@@ -165,7 +164,7 @@ static int count(work *w)
     for (uint32_t i = 0; t->answers && w->on.vectors && i < t->rows; i++)
         t->match[i] = i;
     if (t->answers && !w->on.vectors)
-        TRY_VT(vt_dataset_match(t->match, w->dataset, w->on.model));
+        TRY(vt_dataset_match(t->match, w->dataset, w->on.model));
     if (got->real_by_number)
         note("%s gives classes by number: the model's numbers are taken",
              w->o->labels);
@@ -211,16 +210,17 @@ static int identify(uint64_t *count, uint64_t *names, const work *w)
 static int write_part(work *w)
 {
     vt_manifest *about = &w->part.about;
+    int code;
 
-    if (identify(&about->input, &about->names, w) != EXIT_OK)
-        return EXIT_FAILED;
+    TRY(identify(&about->input, &about->names, w));
     about->rows = w->tally.pictures + w->tally.failed;
     about->failed = w->tally.failed;
     sharding_computed(&w->part, w->on.several, w->on.device, w->on.session);
-    if (sharding_redirect(&w->part) != EXIT_OK)
-        return EXIT_FAILED;
+    TRY(sharding_redirect(&w->part));
     vt_tally_write(stdout, &w->tally);
-    return sharding_commit(&w->part, EXIT_OK);
+    TRY(sharding_commit(&w->part, EXIT_OK));
+done:
+    return code;
 }
 
 /* ---- the command ---- */
@@ -241,20 +241,19 @@ static int open_data(work *w)
     const eval *o = w->o;
     const bool by_number = classes_by_number(o->by);
     char columns[TABLE_COLUMNS];
+    int code;
 
-    if (table_columns(columns, &o->table) != EXIT_OK)
-        return EXIT_USAGE;
-    if (scoring_data(&w->dataset, o->data, o->split, o->follow, columns) !=
-            EXIT_OK ||
-        ((!o->split || strcmp(o->split, "train") != 0) &&
-         scoring_shared(w->dataset, NULL, o->data, o->follow, columns) !=
-             EXIT_OK))
-        return EXIT_FAILED;
-    if ((o->labels &&
-         vt_dataset_add_labels(w->dataset, o->labels) != VITCL_OK) ||
-        (by_number && vt_dataset_use_numbers(w->dataset) != VITCL_OK))
-        return failed();
-    return scoring_broken(&w->on, w->dataset, o->strict);
+    TRY(table_columns(columns, &o->table));
+    TRY(scoring_data(&w->dataset, o->data, o->split, o->follow, columns));
+    if (!o->split || strcmp(o->split, "train") != 0)
+        TRY(scoring_shared(w->dataset, NULL, o->data, o->follow, columns));
+    if (o->labels)
+        TRY(vt_dataset_add_labels(w->dataset, o->labels));
+    if (by_number)
+        TRY(vt_dataset_use_numbers(w->dataset));
+    TRY(scoring_broken(&w->on, w->dataset, o->strict));
+done:
+    return code;
 }
 
 /* The part is finished: of these pictures? */

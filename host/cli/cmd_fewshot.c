@@ -100,12 +100,10 @@ static int score(work *w, const fewshot *o)
     int code;
 
     scoring_begin(&w->on);
-    code = scoring_end(
+    TRY(scoring_end(
         &w->on, vt_fewshot_run(w->scores, w->count, o->tries ? o->tries : 3,
                                o->random_state.value, w->on.session, w->train,
-                               w->test, scoring_progress, &w->on));
-    if (code != EXIT_OK)
-        return code;
+                               w->test, scoring_progress, &w->on)));
     say_few(w);
     for (uint32_t i = 0; i < w->count; i++) {
         const vt_fewshot_score *s = &w->scores[i];
@@ -119,7 +117,9 @@ static int score(work *w, const fewshot *o)
         broken = s->failed > broken ? s->failed : broken;
     }
     say_model(&o->common);
-    return scoring_failed(broken);
+    TRY(scoring_failed(broken));
+done:
+    return code;
 }
 
 static int run(void *into, const words *operands)
@@ -139,7 +139,7 @@ static int run(void *into, const words *operands)
     TRY(scoring_data(&w.test, o->data, NULL, o->follow, columns));
     TRY(scoring_shared(w.test, w.train, NULL, false, columns));
     if (classes_by_number(o->by))
-        TRY_VT(vt_dataset_use_numbers(w.test));
+        TRY(vt_dataset_use_numbers(w.test));
     TRY(scoring_broken(&w.on, w.train, o->strict));
     TRY(scoring_broken(&w.on, w.test, o->strict));
     TRY(scoring_open(&w.on, &o->common));

@@ -177,8 +177,8 @@ static int run(void *into, const words *operands)
     TRY(keep_check(&keep, &o->keep, w.session));
     TRY(allocate(&w));
     TRY(compute(&w));
-    TRY_VT(vt_tensors_write(o->output, w.shape, (const float *const *)w.data,
-                            w.tensors));
+    TRY(vt_tensors_write(o->output, w.shape, (const float *const *)w.data,
+                         w.tensors));
 done:
     keep_close(&keep);
     for (uint32_t i = 0; w.data && i < w.tensors; i++)

@@ -156,21 +156,16 @@ static int run(void *into, const words *operands)
     int code;
 
     (void)operands;
-    code = open_model(NULL, &model, &o->common);
-    if (code != EXIT_OK)
-        return code;
-    if (vitcl_model_describe(&m, model, a.size.height, a.size.width, a.batch) !=
-        VITCL_OK) {
-        code = failed();
-    } else {
-        a.patches = a.size.height ? 0 : vt_model_most_patches(model);
-        a.size.height = a.size.height ? a.size.height : m.input_height;
-        a.size.width = a.size.width ? a.size.width : m.input_width;
-        a.name = model_name(&o->common);
-        a.pixels = vt_model_resize(model);
-        a.context = context_of(&o->common);
-        (o->json ? print_json : print_text)(&m, &a);
-    }
+    TRY(open_model(NULL, &model, &o->common));
+    TRY(vitcl_model_describe(&m, model, a.size.height, a.size.width, a.batch));
+    a.patches = a.size.height ? 0 : vt_model_most_patches(model);
+    a.size.height = a.size.height ? a.size.height : m.input_height;
+    a.size.width = a.size.width ? a.size.width : m.input_width;
+    a.name = model_name(&o->common);
+    a.pixels = vt_model_resize(model);
+    a.context = context_of(&o->common);
+    (o->json ? print_json : print_text)(&m, &a);
+done:
     vitcl_model_free(model);
     return code;
 }

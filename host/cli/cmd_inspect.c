@@ -251,8 +251,7 @@ static int open_whole(work *w, bool runs)
 
     TRY(open_model(runs ? &w->device : NULL, &w->model, &w->o->common));
     w->info.size = sizeof w->info;
-    TRY_VT(
-        vitcl_model_describe(&w->info, w->model, size.height, size.width, 1));
+    TRY(vitcl_model_describe(&w->info, w->model, size.height, size.width, 1));
     w->height = size.height ? size.height : w->info.input_height;
     w->width = size.width ? size.width : w->info.input_width;
     if (runs) {

@@ -95,19 +95,19 @@ static int add_cached(rows *all, const char *cache)
     if (!dir)
         return errno == ENOENT ? EXIT_OK
                                : fail("%s: %s", cache, strerror(errno));
-    for (int i = 0; code == EXIT_OK && i < REPOSITORIES_MAX; i++) {
+    for (int i = 0; i < REPOSITORIES_MAX; i++) {
         row r = {.path = NULL};
 
         errno = 0;
         e = readdir(dir);
-        if (!e) {
-            if (errno)
-                code = fail("%s: %s", cache, strerror(errno));
+        if (!e && errno)
+            code = fail("%s: %s", cache, strerror(errno));
+        if (!e)
             break;
-        }
         if (hub_name(r.name, e->d_name))
-            code = add_named(all, &r, cache);
+            TRY(add_named(all, &r, cache));
     }
+done:
     closedir(dir);
     if (all->count > first)
         qsort(all->item + first, all->count - first, sizeof *all->item,
@@ -172,22 +172,22 @@ static int run(void *into, const words *operands)
     int code;
 
     (void)operands;
-    code = recognise(&own, own.name) == VITCL_OK ? add(&all, &own, NULL)
-                                                 : failed();
-    if (code == EXIT_OK && hub_cache(cache))
-        code = add_cached(&all, cache);
-    if (code == EXIT_OK && !o->json)
+    TRY(recognise(&own, own.name));
+    TRY(add(&all, &own, NULL));
+    if (hub_cache(cache))
+        TRY(add_cached(&all, cache));
+    if (!o->json)
         print_table(&all);
-    for (size_t i = 0; i < all.count; i++) {
-        if (code == EXIT_OK && o->json)
-            print_json(&all.item[i]);
-        free(all.item[i].path);
-    }
-    free(all.item);
-    if (code == EXIT_OK && all.others)
+    for (size_t i = 0; o->json && i < all.count; i++)
+        print_json(&all.item[i]);
+    if (all.others)
         note("%zu more in %s %s not among the models that vitcl reads; `vitcl "
              "info -m OWNER/NAME` says why",
              all.others, cache, all.others == 1 ? "is" : "are");
+done:
+    for (size_t i = 0; i < all.count; i++)
+        free(all.item[i].path);
+    free(all.item);
     return code;
 }
 

@@ -205,7 +205,7 @@ static int run_once(vitcl_session *session)
     if (st == VITCL_OK) /* the first run may still warm caches */
         st = vitcl_session_run_rgb(session, rgb, vt_session_batch(session));
     free(rgb);
-    return st == VITCL_OK ? EXIT_OK : failed();
+    return code_of(st);
 }
 
 static int write_trace(const plan *o, vitcl_device *device,
@@ -239,7 +239,7 @@ static int run(void *into, const words *operands)
     if (o->trace)
         TRY(write_trace(o, device, session));
     if (o->kernels)
-        TRY_VT(vt_device_save_kernels(device, o->kernels));
+        TRY(vt_device_save_kernels(device, o->kernels));
     guard_end(); /* do not restart after printing */
     if (o->json) {
         print_json_steps(o, session);

@@ -225,7 +225,7 @@ static int run(void *into, const words *operands)
                  .say = say_news,
                  .moved = moved};
     hub_named n;
-    int code = EXIT_OK;
+    int code;
 
     (void)into;
     if (!operands->count)
@@ -235,16 +235,14 @@ static int run(void *into, const words *operands)
     for (size_t i = 0; i < operands->count; i++)
         if (!hub_parse(&n, operands->item[i]))
             return no_name(operands->item[i]);
-    if (vt_pull_ready() != VITCL_OK)
-        return failed();
+    TRY(vt_pull_ready());
     if (is_true("HF_HUB_OFFLINE"))
         return fail("HF_HUB_OFFLINE is set: nothing is downloaded; unset it");
     if (!hub_cache(cache))
         return fail("neither HF_HOME nor HOME says where the cache of Hugging "
                     "Face is");
-    if ((code = find_endpoint(endpoint)) != EXIT_OK ||
-        (code = find_token(token)) != EXIT_OK)
-        return code;
+    TRY(find_endpoint(endpoint));
+    TRY(find_token(token));
     p.token = token[0] ? token : NULL;
     signal(SIGPIPE, SIG_IGN); /* a lost connection is an error */
     catch_stop();
@@ -253,6 +251,7 @@ static int run(void *into, const words *operands)
 
         code = one == EXIT_OK ? code : one;
     }
+done:
     return code;
 }
 

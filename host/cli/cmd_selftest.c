@@ -230,18 +230,16 @@ static int logits_of(float *out, vitcl_model *model, const path *p,
         return st == VITCL_EINVAL || st == VITCL_EUNSUPPORTED ? ABSENT
                                                               : failed();
     *classes = vitcl_session_classes(s);
-    code =
-        run_batch(s, p, rgb + PICTURE, batch) == VITCL_OK ? EXIT_OK : failed();
-    for (uint32_t i = 0; i < PICTURES && code == EXIT_OK; i += batch) {
+    TRY(run_batch(s, p, rgb + PICTURE, batch));
+    for (uint32_t i = 0; i < PICTURES; i += batch) {
         uint32_t n = PICTURES - i < batch ? PICTURES - i : batch;
 
-        if (run_batch(s, p, rgb + (size_t)i * PICTURE, n) != VITCL_OK ||
-            vitcl_session_read(out + (size_t)i * *classes, (size_t)n * *classes,
-                               s, "logits", n) != VITCL_OK)
-            code = failed();
-        else if (stopped())
-            code = EXIT_STOPPED;
+        TRY(run_batch(s, p, rgb + (size_t)i * PICTURE, n));
+        TRY(vitcl_session_read(out + (size_t)i * *classes, (size_t)n * *classes,
+                               s, "logits", n));
+        TRY(stopped() ? EXIT_STOPPED : EXIT_OK);
     }
+done:
     vitcl_session_free(s);
     return code;
 }
@@ -360,18 +358,14 @@ static int test(const selftest *o, vitcl_device *device)
     vitcl_model *model = NULL;
     uint8_t *rgb = malloc(bytes);
     float *out = calloc(3 * PICTURES * CLASSES, sizeof *out);
-    int code = EXIT_FAILED;
+    int code;
 
-    if (rgb)
-        known_pictures(rgb, bytes);
-    if (!rgb || !out)
-        fail("out of memory");
-    else if (vitcl_model_new(&model, device, o->common.preset, SIDE) !=
-             VITCL_OK)
-        failed();
-    else
-        code = compare(model, rgb, out, out + PICTURES * CLASSES,
-                       out + 2 * PICTURES * CLASSES);
+    TRY(rgb && out ? EXIT_OK : fail("out of memory"));
+    known_pictures(rgb, bytes);
+    TRY(vitcl_model_new(&model, device, o->common.preset, SIDE));
+    TRY(compare(model, rgb, out, out + PICTURES * CLASSES,
+                out + 2 * PICTURES * CLASSES));
+done:
     if (code != EXIT_STOPPED)
         say("\nverdict: %s, after %.1f s\n",
             code == EXIT_OK ? "this device computes what it should"
@@ -429,15 +423,11 @@ static int run(void *into, const words *operands)
 
     (void)operands;
     o->common.preset = "vit-ti/16";
-    code = open_device(&device, o->common.device);
-    if (code != EXIT_OK)
-        return code;
-    if (o->report)
+    TRY(open_device(&device, o->common.device));
+    TRY(vitcl_device_describe(&info, device));
+    if (o->report) {
         catch_stop(); /* from here on a stop must remove the file */
-    if (vitcl_device_describe(&info, device) != VITCL_OK ||
-        (o->report && vt_newfile_open(&file, o->report) != VITCL_OK)) {
-        vitcl_device_free(device);
-        return failed();
+        TRY(vt_newfile_open(&file, o->report));
     }
     report_file = file.f;
     if (report_file)
@@ -453,6 +443,7 @@ static int run(void *into, const words *operands)
         code = test(o, device);
     if (report_file && !interprets(&info) && code != EXIT_STOPPED)
         code = end_report(&file, device, o, code);
+done:
     vt_newfile_discard(&file);
     vitcl_device_free(device);
     return code;

@@ -58,7 +58,7 @@ static int run(void *into, const words *operands)
         code = failed();
     tell_refused(device);
     if (code == EXIT_OK && o->kernels)
-        TRY_VT(vt_device_save_kernels(device, o->kernels));
+        TRY(vt_device_save_kernels(device, o->kernels));
 done:
     vitcl_device_free(device);
     return code;

@@ -132,20 +132,19 @@ static int export_tuned(const tune *o)
     const char *path = o->output ? o->output : EXPORTED;
     vitcl_device *device = NULL;
     double tuned = 0, built_in = 0;
+    vitcl_status st;
     int code;
 
-    code = open_device(&device, o->common.device);
-    if (code != EXIT_OK)
-        return code;
+    TRY(open_device(&device, o->common.device));
     catch_stop();
     guard_end();
-    if (vt_device_export_tuned(&tuned, &built_in, device, path, ask_stop,
-                               NULL) == VITCL_OK)
-        printf("%s: %.3f ms for 1024x1024x1024; %.3f ms with the built-in "
-               "parameters\n",
-               path, tuned, built_in);
-    else
-        code = stopped() ? EXIT_STOPPED : failed();
+    st =
+        vt_device_export_tuned(&tuned, &built_in, device, path, ask_stop, NULL);
+    TRY(st != VITCL_OK && stopped() ? EXIT_STOPPED : st);
+    printf("%s: %.3f ms for 1024x1024x1024; %.3f ms with the built-in "
+           "parameters\n",
+           path, tuned, built_in);
+done:
     vitcl_device_free(device);
     return code;
 }
@@ -170,21 +169,16 @@ static int run(void *into, const words *operands)
     (void)operands;
     if (o->export)
         return export_tuned(o);
-    code = open_model(&device, &model, &o->common);
-    if (code != EXIT_OK)
-        return code;
+    TRY(open_model(&device, &model, &o->common));
     catch_stop();
     try_first(device, options_of.precision);
-    if (vitcl_device_describe(&info, device) != VITCL_OK ||
-        vt_tuner_for(&tuner, model, &options_of) != VITCL_OK) {
-        code = failed();
-    } else {
-        search(&t, tuner, info.id, o->seconds ? o->seconds : 60);
-        code = EXIT_OK;
-        if (!stopped() || vt_tuner_gain(tuner) > 1)
-            code = report(&t, tuner);
-        code = stopped() ? EXIT_STOPPED : code;
-    }
+    TRY(vitcl_device_describe(&info, device));
+    TRY(vt_tuner_for(&tuner, model, &options_of));
+    search(&t, tuner, info.id, o->seconds ? o->seconds : 60);
+    if (!stopped() || vt_tuner_gain(tuner) > 1)
+        code = report(&t, tuner);
+    code = stopped() ? EXIT_STOPPED : code;
+done:
     vt_tuner_free(tuner);
     vitcl_model_free(model);
     vitcl_device_free(device);

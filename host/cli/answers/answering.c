@@ -31,9 +31,9 @@ static int open_models(answering *w, const model_options *common)
     w->several = calloc(1, sizeof *w->several);
     if (!w->several)
         return fail("out of memory");
-    code = machines_open(w->several, common);
-    if (code == EXIT_OK)
-        take_first(w);
+    TRY(machines_open(w->several, common));
+    take_first(w);
+done:
     return code;
 }
 
@@ -46,20 +46,17 @@ int answering_open(answering *w)
     int code;
 
     w->start = now();
-    code = open_models(w, &common);
-    if (code != EXIT_OK)
-        return code;
-    if (vitcl_device_describe(&info, w->device) != VITCL_OK)
-        return failed();
+    TRY(open_models(w, &common));
+    TRY(vitcl_device_describe(&info, w->device));
     w->batches = batches_open(w->operands, w->pictures);
-    if (!w->batches)
-        return EXIT_FAILED;
+    TRY(w->batches ? EXIT_OK : EXIT_FAILED);
     cpu = w->several ? machines_cpu(w->several) : strcmp(info.type, "cpu") == 0;
     batch = batches_batch(w->batches, cpu ? 8 : 32);
     common.batch = common.batch ? common.batch : batch;
     common.once = batches_fits(w->batches, common.batch);
     w->options = session_options(&common);
-    return EXIT_OK;
+done:
+    return code;
 }
 
 int answering_session(answering *w, const char *const *keep)
@@ -70,9 +67,9 @@ int answering_session(answering *w, const char *const *keep)
     if (!w->several)
         return start_session(&w->session, w->device, w->model, &w->options);
     w->options.once = 0;
-    code = machines_start(w->several, &w->options);
-    if (code == EXIT_OK)
-        take_first(w);
+    TRY(machines_start(w->several, &w->options));
+    take_first(w);
+done:
     return code;
 }
 

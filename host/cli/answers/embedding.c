@@ -1,5 +1,6 @@
 /*
- * embedding.c - see embedding.h.
+ * embedding.c - finds the tensor that has the vector and its part of it, and
+ * describes the model as an index stores it.
  */
 #include "api/program.h"
 
@@ -171,11 +172,9 @@ int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
              vt_model_resize(model ? model : e->on.model));
     place(out->model, o);
     here(out->folder);
-    return vt_model_identity(out->model_id, out->pictures_id,
-                             model ? model : e->on.model, o->size.height,
-                             o->size.width) == VITCL_OK
-               ? EXIT_OK
-               : failed();
+    return code_of(vt_model_identity(out->model_id, out->pictures_id,
+                                     model ? model : e->on.model,
+                                     o->size.height, o->size.width));
 }
 
 void embedding_normalize(const embedding *e, float *v)

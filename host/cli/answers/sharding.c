@@ -1,5 +1,6 @@
 /*
- * sharding.c - see sharding.h.
+ * sharding.c - while the run lasts, standard output is the part's file; the
+ * manifest beside it, written last, says that the part is whole.
  */
 #define _GNU_SOURCE /* strcasestr */
 #include "sharding.h"
@@ -43,18 +44,17 @@ static int describe(sharding *s, const model_options *o,
 {
     vt_manifest *m = &s->about;
     vitcl_model *model = NULL;
-    int code = open_model(NULL, &model, o);
+    int code;
 
-    if (code != EXIT_OK)
-        return code;
+    TRY(open_model(NULL, &model, o));
     m->shard = s->shard;
     snprintf(m->version, sizeof m->version, "%s", vitcl_version());
     snprintf(m->command, sizeof m->command, "%s", settings->command);
     snprintf(m->settings, sizeof m->settings, "%s", settings->text);
-    if (vt_model_identity(m->model_id, m->pictures_id, model, o->size.height,
-                          o->size.width) != VITCL_OK ||
-        vt_partition_finished(&s->finished, &s->found, s->path, m) != VITCL_OK)
-        code = failed();
+    TRY(vt_model_identity(m->model_id, m->pictures_id, model, o->size.height,
+                          o->size.width));
+    TRY(vt_partition_finished(&s->finished, &s->found, s->path, m));
+done:
     vitcl_model_free(model);
     return code;
 }
@@ -63,9 +63,8 @@ int sharding_same(const sharding *s, const vt_manifest *asked)
 {
     if (vt_partition_same_input(&s->found, s->path, asked) != VITCL_OK)
         return failed();
-    if (!is_quiet())
-        note("%s is finished; remove its %s file to write it anew", s->path,
-             VT_MANIFEST);
+    note("%s is finished; remove its %s file to write it anew", s->path,
+         VT_MANIFEST);
     return EXIT_OK;
 }
 
@@ -129,15 +128,14 @@ int sharding_open(sharding *s, const picture_options *how, const char *output,
         return EXIT_USAGE;
     if (!output)
         return EXIT_OK;
-    if (vt_partition_path(&s->path, output, s->shard) != VITCL_OK)
-        return failed();
-    if (!s->shard.n)
-        return EXIT_OK;
-    if (vt_partition_folder(s->path) != VITCL_OK)
-        return failed();
-    code = describe(s, model, settings);
-    if (code == EXIT_OK && s->finished && operands)
-        code = compare_input(s, operands, how);
+    TRY(vt_partition_path(&s->path, output, s->shard));
+    if (s->shard.n) {
+        TRY(vt_partition_folder(s->path));
+        TRY(describe(s, model, settings));
+        if (s->finished && operands)
+            TRY(compare_input(s, operands, how));
+    }
+done:
     return code;
 }
 

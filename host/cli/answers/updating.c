@@ -1,5 +1,6 @@
 /*
- * updating.c - see updating.h.
+ * updating.c - compares each file's size and time with its row, finds the
+ * rows that nobody names, and puts them between the others.
  */
 #include "updating.h"
 
@@ -33,10 +34,8 @@ static int hold(updating *u, const char *index)
         return failed();
     if (!busy)
         return EXIT_OK;
-    if (!is_quiet())
-        note("%s: another run updates it; waiting for it to end", index);
-    return vt_newfile_hold(&busy, &u->held, index, true) == VITCL_OK ? EXIT_OK
-                                                                     : failed();
+    note("%s: another run updates it; waiting for it to end", index);
+    return code_of(vt_newfile_hold(&busy, &u->held, index, true));
 }
 
 int updating_open(updating *u, const char *index)
@@ -196,27 +195,26 @@ static int list(updating *u, const words *operands, const picture_options *how)
 {
     picture_paths *s = paths_open(operands, how);
     const char *path, *error = NULL;
-    int code = s ? EXIT_OK : fail("out of memory");
     size_t size;
+    int code;
 
-    while (code == EXIT_OK && (path = paths_next(s, &error))) {
+    if (!s)
+        return fail("out of memory");
+    while ((path = paths_next(s, &error))) {
         if (paths_picture(s, &size)) {
-            code = fail("standard input is a picture, which --update would "
-                        "not find again; name files, or - for a list of them");
+            TRY(fail("standard input is a picture, which --update would not "
+                     "find again; name files, or - for a list of them"));
         } else if (error && strcmp(path, "-") == 0) { /* the list's own error */
             fail("%s", error);
             u->broken = u->cut = true;
         } else {
-            code = add_named(u, path, error);
+            TRY(add_named(u, path, error));
         }
     }
-    if (code == EXIT_OK && error)
-        code = fail("%s", error);
-    if (s)
-        paths_left(&u->left, s);
+    TRY(error ? fail("%s", error) : name_once(u));
+done:
+    paths_left(&u->left, s);
     paths_close(s);
-    if (code == EXIT_OK)
-        code = name_once(u);
     u->named = u->count;
     return code;
 }
@@ -325,7 +323,6 @@ static int add_other(others *o, uint64_t row)
 static int find_others(others *o)
 {
     updating *u = o->u;
-    int code = EXIT_OK;
 
     for (size_t i = 0; i < u->count; i++) {
         if (u->entry[i].row != none(u))
@@ -334,11 +331,12 @@ static int find_others(others *o)
             o->file[o->files++] = &u->entry[i];
     }
     qsort(o->file, o->files, sizeof *o->file, by_file);
-    for (uint64_t row = 0; row < none(u) && code == EXIT_OK; row++)
-        if (!o->named[vt_index_find(u->old, vt_index_path(u->old, row))])
-            code = add_other(o, row);
+    for (uint64_t row = 0; row < none(u); row++)
+        if (!o->named[vt_index_find(u->old, vt_index_path(u->old, row))] &&
+            add_other(o, row) != EXIT_OK)
+            return EXIT_FAILED;
     u->stay = o->count;
-    return code;
+    return EXIT_OK;
 }
 
 /* Puts the others between the pictures of this run: before the first that has a
@@ -465,7 +463,6 @@ int updating_keep(updating *u, vt_vectors *to, const char *path)
 {
     const updating_entry *e;
     size_t end = u->at;
-    int code = EXIT_OK;
 
     while (end < u->count && !(path && u->entry[end].todo &&
                                strcmp(u->entry[end].path, path) == 0))
@@ -476,10 +473,11 @@ int updating_keep(updating *u, vt_vectors *to, const char *path)
             u->name = vt_place_absolute(u->path, u->name);
         return EXIT_OK;
     }
-    for (; u->at < end && code == EXIT_OK; u->at++)
-        code = write_row(u, to, &u->entry[u->at]);
-    if (!path || code != EXIT_OK)
-        return code;
+    for (; u->at < end; u->at++)
+        if (write_row(u, to, &u->entry[u->at]) != EXIT_OK)
+            return EXIT_FAILED;
+    if (!path)
+        return EXIT_OK;
     e = &u->entry[u->at++];
     u->name = e->stamp.size >= 0 ? name_of(u, e) : NULL;
     return u->name ? EXIT_OK : write_row(u, to, e); /* it was not there */

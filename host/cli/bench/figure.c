@@ -9,7 +9,7 @@
 
 int bench_figure_ready(void)
 {
-    return vt_figure_ready() == VITCL_OK ? EXIT_OK : failed();
+    return code_of(vt_figure_ready());
 }
 
 int bench_figure(const bench_points *p, const char *path)
@@ -39,5 +39,5 @@ int bench_figure(const bench_points *p, const char *path)
                                 .count = p->count,
                                 .right = k == RATE,
                                 .dots = true};
-    return vt_figure_write(&figure, path) == VITCL_OK ? EXIT_OK : failed();
+    return code_of(vt_figure_write(&figure, path));
 }

@@ -98,10 +98,8 @@ int explaining_start(explaining *e, const vitcl_model *model,
         e->dense = inspect_room(&e->info);
     if (!e->row || (inspect_axial(&e->info) && !e->dense))
         return fail("out of memory");
-    return vt_rollout_new(&e->rollout, (int)e->info.layers, (int)e->info.tokens,
-                          &usual) == VITCL_OK
-               ? EXIT_OK
-               : failed();
+    return code_of(vt_rollout_new(&e->rollout, (int)e->info.layers,
+                                  (int)e->info.tokens, &usual));
 }
 
 static bool all_finite(const double *v, size_t n)

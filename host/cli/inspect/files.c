@@ -170,10 +170,9 @@ int inspect_of_model(inspect_files *f)
 {
     char path[INSPECT_PATH];
     struct stat st;
-    int code = index_begin(f);
 
-    if (code != EXIT_OK)
-        return code;
+    if (index_begin(f) != EXIT_OK)
+        return EXIT_FAILED;
     end_picture(f);
     f->in_model = true;
     if (!join(path, f->root, "model"))
@@ -191,14 +190,11 @@ int inspect_of_picture(inspect_files *f, const char *path,
 {
     const char *name = vt_path_name(path);
     vt_json_writer *w = &f->index;
-    int code = index_begin(f);
 
     if (strcmp(name, "-") == 0 || !*name)
         name = "stdin";
-    if (code == EXIT_OK)
-        code = make_folder(f, name);
-    if (code != EXIT_OK)
-        return code;
+    if (index_begin(f) != EXIT_OK || make_folder(f, name) != EXIT_OK)
+        return EXIT_FAILED;
     end_picture(f);
     f->in_model = false;
     f->pictures++;
@@ -231,15 +227,14 @@ static int write_tensor(const inspect_figure *g, const char *path)
 {
     const size_t n = elements(g->shape);
     float *values = malloc((n ? n : 1) * sizeof *values);
-    int code = EXIT_OK;
+    int code;
 
     if (!values)
         return fail("out of memory");
     for (size_t i = 0; i < n; i++)
         values[i] = (float)g->value[i];
-    if (vt_tensors_write(path, g->shape, (const float *const[]){values}, 1) !=
-        VITCL_OK)
-        code = failed();
+    code = code_of(
+        vt_tensors_write(path, g->shape, (const float *const[]){values}, 1));
     free(values);
     return code;
 }
@@ -268,7 +263,7 @@ static int write_numbers(const inspect_figure *g, const char *path)
         vt_json_put(&w, i && i % 8 == 0 ? "\n  %.9g" : "%.9g", g->value[i]);
     if (n <= VALUES_MOST)
         vt_json_put(&w, "]}\n");
-    code = vt_part_commit(part) == VITCL_OK ? EXIT_OK : failed();
+    code = code_of(vt_part_commit(part));
     vt_part_free(part);
     return code;
 }
@@ -277,7 +272,7 @@ static int write_as(inspect_files *f, const inspect_figure *g,
                     const char *ending)
 {
     char path[INSPECT_PATH];
-    int code = EXIT_OK;
+    int code;
 
     if (!inspect_path(path, f, g->kind, ending))
         return EXIT_FAILED;
@@ -285,9 +280,9 @@ static int write_as(inspect_files *f, const inspect_figure *g,
         code = write_tensor(g, path);
     else if (strcmp(ending, "json") == 0)
         code = write_numbers(g, path);
-    else if ((g->tiles ? vt_tiles_write(g->tiles, path)
-                       : vt_figure_write(g->chart, path)) != VITCL_OK)
-        code = failed();
+    else
+        code = code_of(g->tiles ? vt_tiles_write(g->tiles, path)
+                                : vt_figure_write(g->chart, path));
     if (code == EXIT_OK && strcmp(ending, "png") == 0)
         inspect_say(path);
     return code;
@@ -296,17 +291,17 @@ static int write_as(inspect_files *f, const inspect_figure *g,
 int inspect_write(inspect_files *f, const inspect_figure *g)
 {
     static const char *const endings[] = {"safetensors", "json", "svg", "png"};
-    int code = EXIT_OK;
+    int code;
 
-    for (size_t i = 0; code == EXIT_OK && i < 4; i++)
-        code = write_as(f, g, endings[i]);
-    if (code != EXIT_OK)
-        return code;
+    for (size_t i = 0; i < 4; i++)
+        TRY(write_as(f, g, endings[i]));
     if (f->in_model)
-        code = append(&f->model, f, g, NULL, NULL);
+        TRY(append(&f->model, f, g, NULL, NULL));
     else
         index_figure(&f->index, f, g);
-    return code == EXIT_OK ? flush_results() : code;
+    TRY(flush_results());
+done:
+    return code;
 }
 
 /* ---- the end ---- */
@@ -316,10 +311,9 @@ int inspect_finish(inspect_files *f, const vitcl_model_info *m, uint32_t height,
 {
     char path[INSPECT_PATH];
     vt_json_writer *w = &f->index;
-    int code = index_begin(f);
 
-    if (code != EXIT_OK)
-        return code;
+    if (index_begin(f) != EXIT_OK)
+        return EXIT_FAILED;
     end_picture(f);
     vt_json_put(w, "]\nfigures:[");
     fputs(f->model ? f->model : "", w->f);

@@ -99,17 +99,12 @@ static int show_filters(inspect_files *f, const vitcl_model *m,
     axis = calloc((size_t)k * n, sizeof *axis);
     variance = calloc((size_t)k, sizeof *variance);
     rgb = calloc((size_t)k * n, 1);
-    if (!w || !axis || !variance || !rgb) {
-        code = fail("out of memory");
-    } else if (vt_model_read_weight(&t, w, (size_t)t.shape[0] * n, m, name) !=
-                   VITCL_OK ||
-               vt_components(axis, NULL, variance, k, w, (int)t.shape[0],
-                             (int)n) != VITCL_OK) {
-        code = failed();
-    } else {
-        colour_filters(rgb, axis, k, p);
-        code = draw_filters(f, rgb, axis, variance, k, (int)p);
-    }
+    TRY(w && axis && variance && rgb ? EXIT_OK : fail("out of memory"));
+    TRY(vt_model_read_weight(&t, w, (size_t)t.shape[0] * n, m, name));
+    TRY(vt_components(axis, NULL, variance, k, w, (int)t.shape[0], (int)n));
+    colour_filters(rgb, axis, k, p);
+    TRY(draw_filters(f, rgb, axis, variance, k, (int)p));
+done:
     free(w);
     free(axis);
     free(variance);
@@ -298,7 +293,7 @@ static int write_table(const inspect_files *files, const double *mean,
     char path[INSPECT_PATH];
     vt_part *part = NULL;
     FILE *f;
-    int code = EXIT_OK;
+    int code;
 
     if (!inspect_path(path, files, "attention-distance", "tsv"))
         return EXIT_FAILED;
@@ -309,10 +304,9 @@ static int write_table(const inspect_files *files, const double *mean,
     for (uint32_t l = 0; l < layers; l++)
         for (uint32_t h = 0; h < heads; h++)
             fprintf(f, "%u\t%u\t%.6g\n", l, h, mean[(size_t)l * heads + h]);
-    if (vt_part_commit(part) == VITCL_OK)
+    code = code_of(vt_part_commit(part));
+    if (code == EXIT_OK)
         inspect_say(path);
-    else
-        code = failed();
     vt_part_free(part);
     return code;
 }
@@ -367,17 +361,17 @@ int inspect_distance(inspect_files *f, const double *mean, uint32_t layers,
         .right = {.from = NAN, .to = NAN},
         .series = series,
         .count = LINES};
-    int code = y ? inspect_of_model(f) : fail("out of memory");
+    int code;
 
-    if (code == EXIT_OK)
-        code = write_table(f, mean, layers, heads);
-    for (int i = 0; y && i < LINES; i++)
+    TRY(y ? inspect_of_model(f) : fail("out of memory"));
+    TRY(write_table(f, mean, layers, heads));
+    for (int i = 0; i < LINES; i++)
         series[i] = (vt_series){.name = names[i],
                                 .x = x,
                                 .y = x + (size_t)(i + 1) * layers,
                                 .count = layers,
                                 .dots = true};
-    for (uint32_t l = 0; y && l < layers; l++) {
+    for (uint32_t l = 0; l < layers; l++) {
         const double *d = mean + (size_t)l * heads;
         double near = d[0], far = d[0], sum = 0;
 
@@ -390,8 +384,8 @@ int inspect_distance(inspect_files *f, const double *mean, uint32_t layers,
         x[(size_t)(MEAN + 1) * layers + l] = sum / heads;
         x[(size_t)(FAR + 1) * layers + l] = far;
     }
-    if (code == EXIT_OK && y)
-        code = draw_distance(f, &chart, mean, &shape, pictures);
+    TRY(draw_distance(f, &chart, mean, &shape, pictures));
+done:
     free(y);
     return code;
 }

@@ -268,19 +268,15 @@ int inspect_tokens(inspect_files *f, const inspect_picture *p,
     int code;
 
     all = all && all->pictures ? all : NULL;
-    if (!axis || !score || !rgb) {
-        code = fail("out of memory");
-    } else if (all) {
+    TRY(axis && score && rgb ? EXIT_OK : fail("out of memory"));
+    if (all)
         vt_scores(score, all->axis, all->mean, COLOURS, tokens, n, (int)width);
-        colour_tokens(rgb, score, n, all);
-        code = draw_tokens(f, p, rgb, score, all->variance, of, all);
-    } else if (vt_components(axis, score, variance, COLOURS, tokens, n,
-                             (int)width) != VITCL_OK) {
-        code = failed();
-    } else {
-        colour_tokens(rgb, score, n, NULL);
-        code = draw_tokens(f, p, rgb, score, variance, of, NULL);
-    }
+    else
+        TRY(vt_components(axis, score, variance, COLOURS, tokens, n,
+                          (int)width));
+    colour_tokens(rgb, score, n, all);
+    TRY(draw_tokens(f, p, rgb, score, all ? all->variance : variance, of, all));
+done:
     free(axis);
     free(score);
     free(rgb);

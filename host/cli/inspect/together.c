@@ -1,5 +1,6 @@
 /*
- * together.c - see together.h.
+ * together.c - runs all pictures once before they are drawn, and adds up the
+ * moments of their tokens.
  */
 #include "together.h"
 
@@ -122,8 +123,8 @@ int inspect_together_find(inspect_together *t, const model_options *common,
     TRY(look_at_all(&w, t, session, batches,
                     batches_total(operands, pictures)));
     if (t->pictures)
-        TRY_VT(vt_moments_components(t->axis, t->mean, t->variance, t->spread,
-                                     INSPECT_COLOURS, w.sums));
+        TRY(vt_moments_components(t->axis, t->mean, t->variance, t->spread,
+                                  INSPECT_COLOURS, w.sums));
 done:
     batches_close(batches);
     vitcl_session_free(session);

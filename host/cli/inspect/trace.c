@@ -74,7 +74,7 @@ int trace_write(const char *path, const vitcl_session *session,
     if (vt_part_open(&part, path) != VITCL_OK)
         return failed();
     print(vt_part_stream(part), session, model, device);
-    code = vt_part_commit(part) == VITCL_OK ? EXIT_OK : failed();
+    code = code_of(vt_part_commit(part));
     vt_part_free(part);
     return code;
 }

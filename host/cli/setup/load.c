@@ -163,24 +163,20 @@ int open_model(vitcl_device **device, vitcl_model **model,
     vitcl_status st;
     int code;
 
-    if (!o->preset &&
-        (code = find_model(&path, model_or_builtin(o))) != EXIT_OK)
-        return code;
+    if (!o->preset)
+        TRY(find_model(&path, model_or_builtin(o)));
     if (device) {
         const char *id = fastest(&choice, o, path);
 
-        if ((code = open_device(&d, id ? id : o->device)) != EXIT_OK)
-            return code;
+        TRY(open_device(&d, id ? id : o->device));
     }
     st = load(model, d, o, path);
-    if (st != VITCL_OK) {
-        vitcl_device_free(d);
-        return o->preset && st == VITCL_EINVAL ? usage("%s", vitcl_last_error())
-                                               : failed();
-    }
+    TRY(o->preset && st == VITCL_EINVAL ? usage("%s", vitcl_last_error()) : st);
     if (device)
-        *device = d;
-    return EXIT_OK;
+        *device = d, d = NULL;
+done:
+    vitcl_device_free(d);
+    return code;
 }
 
 bool classes_by_number(const char *word)
@@ -224,8 +220,7 @@ vitcl_status try_session(vitcl_session **out, vitcl_device *device,
 int start_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
                   const vitcl_session_options *options)
 {
-    return try_session(out, device, model, options) == VITCL_OK ? EXIT_OK
-                                                                : failed();
+    return code_of(try_session(out, device, model, options));
 }
 
 int one_size(vitcl_session_options *options, const vitcl_model *model)

@@ -309,10 +309,9 @@ static int parse(const command *c, void *into, words *operands, int argc,
                  char **argv)
 {
     bool options = true, given[OPT_MOST] = {false};
+    int code;
 
     for (int i = 1; i < argc; i++) {
-        int code;
-
         if (!options || argv[i][0] != '-' || !argv[i][1]) {
             if (!c->operands[0])
                 return unexpected(c, argv[i]);
@@ -326,11 +325,11 @@ static int parse(const command *c, void *into, words *operands, int argc,
             options = false;
             continue;
         }
-        code = parse_one(c, into, given, argc, argv, &i);
-        if (code != EXIT_OK)
-            return code;
+        TRY(parse_one(c, into, given, argc, argv, &i));
     }
-    return opt_check(c, given);
+    TRY(opt_check(c, given));
+done:
+    return code;
 }
 
 /* Behind an option that needs a value, --help is this value. */
@@ -389,8 +388,7 @@ int command_run(const command *c, int argc, char **argv)
 {
     words operands = {0};
     void *into = calloc(1, c->size ? c->size : 1);
-    int code = EXIT_FAILED;
-    bool enough = into != NULL;
+    int code;
 
     set_command_name(c->name);
     if (asks_help(c, argc, argv)) {
@@ -403,21 +401,20 @@ int command_run(const command *c, int argc, char **argv)
         return become_study(argv);
     }
     operands.item = calloc((size_t)argc + 1, sizeof *operands.item);
-    enough = enough && operands.item;
-    for (const opt *o = c->options; enough && o->name; o++)
+    TRY(into && operands.item ? EXIT_OK : fail("out of memory"));
+    for (const opt *o = c->options; o->name; o++)
         if (o->kind == OPT_LIST) {
             words *list = (void *)((char *)into + o->at);
+
             list->item = calloc((size_t)argc + 1, sizeof *list->item);
-            enough = list->item != NULL;
+            TRY(list->item ? EXIT_OK : fail("out of memory"));
         }
-    if (!enough)
-        fail("out of memory");
-    else if ((code = parse(c, into, &operands, argc, argv)) == EXIT_OK &&
-             (code = shared_options(c, into)) == EXIT_OK &&
-             (code = check_places(c, into)) == EXIT_OK) {
-        code = c->run(into, &operands);
-        guard_end();
-    }
+    TRY(parse(c, into, &operands, argc, argv));
+    TRY(shared_options(c, into));
+    TRY(check_places(c, into));
+    code = c->run(into, &operands);
+    guard_end();
+done:
     for (const opt *o = c->options; into && o->name; o++)
         if (o->kind == OPT_LIST)
             free(((words *)(void *)((char *)into + o->at))->item);

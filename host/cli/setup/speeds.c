@@ -1,5 +1,5 @@
 /*
- * speeds.c - see speeds.h.
+ * speeds.c - a session for each row of the table, timed and compared.
  *
  * In f32 the pictures run one by one first: their logits are what others are
  * compared with, after they are with the known answer.
@@ -223,8 +223,8 @@ int speeds_write(bool *wrong, FILE *out, vitcl_device *device, double seconds)
     vitcl_model_info info = {.size = sizeof info};
     int code;
 
-    TRY_VT(vitcl_model_new(&w.model, device, MODEL, 0));
-    TRY_VT(vitcl_model_describe(&info, w.model, 0, 0, 0));
+    TRY(vitcl_model_new(&w.model, device, MODEL, 0));
+    TRY(vitcl_model_describe(&info, w.model, 0, 0, 0));
     w.picture = (size_t)info.trained_height * info.trained_width * 3;
     w.rgb = calloc(MOST, w.picture + 1);
     if (!w.rgb)

@@ -123,11 +123,11 @@ int failed(void)
     return fail("%s", vitcl_last_error());
 }
 
-int code_of(vitcl_status st)
+int code_of(int status)
 {
-    return st == VITCL_OK         ? EXIT_OK
-           : st == VITCL_ESTOPPED ? EXIT_STOPPED
-                                  : failed();
+    return status >= VITCL_OK         ? status
+           : status == VITCL_ESTOPPED ? EXIT_STOPPED
+                                      : failed();
 }
 
 static bool verbose;

@@ -14,14 +14,14 @@
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 130 };
 
-/* In a function with an int `code` and a label `done`, as VT_TRY: of a function
- * of the program, and of the library, whose message is shown. */
+/* VT_TRY in a function with an int `code`. expr: an exit status, or a status of
+ * the library, whose message is shown. */
 #define TRY(expr)                                                              \
     do {                                                                       \
-        if ((code = (expr)) != EXIT_OK)                                        \
+        if ((code = code_of(expr)) != EXIT_OK)                                 \
             goto done;                                                         \
     } while (0)
-#define TRY_VT(expr) TRY((expr) == VITCL_OK ? EXIT_OK : failed())
+#define TRY_VT TRY
 
 /* ---- messages ---- */
 
@@ -35,8 +35,9 @@ extern const char *command_name; /* "" before it is known */
 void summary(const char *text);  /* such a line without the name */
 /* The library's last message. */
 int failed(void);
-/* EXIT_OK, EXIT_STOPPED without a line, or failed(). */
-int code_of(vitcl_status st);
+/* The exit status of a library's: EXIT_OK, EXIT_STOPPED without a line, or
+ * failed(). An exit status is returned as it is. */
+int code_of(int status);
 void set_command_name(const char *name); /* for these messages */
 bool is_terminal(FILE *f);
 /* -v: from now on the library's log goes to stderr. */

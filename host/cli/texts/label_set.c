@@ -42,15 +42,16 @@ static int add_prompts(text_list *out, const char *word)
         return usage("--prompt needs {} in place of the label, or the name of "
                      "a file of such prompts, not '%s'",
                      word);
-    code = lines_read_tidy(&more, word);
-    if (code == EXIT_OK && !more.count)
-        code = fail("%s: there are no prompts in it", lines_name(word));
-    for (size_t i = 0; code == EXIT_OK && i < more.count; i++)
+    TRY(lines_read_tidy(&more, word));
+    if (!more.count)
+        TRY(fail("%s: there are no prompts in it", lines_name(word)));
+    for (size_t i = 0; i < more.count; i++)
         if (!strstr(more.item[i], "{}"))
-            code = fail("%s: '%.80s' has no {} in place of the label",
-                        lines_name(word), more.item[i]);
+            TRY(fail("%s: '%.80s' has no {} in place of the label",
+                     lines_name(word), more.item[i]));
         else if (!lines_add(out, more.item[i], strlen(more.item[i])))
-            code = fail("out of memory");
+            TRY(fail("out of memory"));
+done:
     lines_free(&more);
     return code;
 }
@@ -96,22 +97,21 @@ int label_set_check(const label_set *s, const char *what, const char *how,
     char **sorted = malloc((n + 1) * sizeof *sorted);
     int code = EXIT_OK;
 
-    if (!sorted)
-        return fail("out of memory");
-    if (n)
-        memcpy(sorted, s->labels.item, n * sizeof *sorted);
+    TRY(sorted ? EXIT_OK : fail("out of memory"));
+    if (!n)
+        TRY(usage("%s has no labels; give some, such as \"cat,dog\", or the "
+                  "name of a file with one per line",
+                  what));
+    memcpy(sorted, s->labels.item, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, vt_by_text);
-    for (size_t i = 0; code == EXIT_OK && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (!vt_utf8(sorted[i], strlen(sorted[i])))
-            code = usage("%s: '%.80s' is not UTF-8", what, sorted[i]);
+            TRY(usage("%s: '%.80s' is not UTF-8", what, sorted[i]));
         else if (i && strcmp(sorted[i], sorted[i - 1]) == 0)
-            code = usage("%s has '%.80s' twice%s", what, sorted[i], how);
-    if (code == EXIT_OK && !n)
-        code = usage("%s has no labels; give some, such as \"cat,dog\", or the "
-                     "name of a file with one per line",
-                     what);
-    if (code == EXIT_OK && n > UINT32_MAX / 2)
-        code = usage("%s has too many labels", what);
+            TRY(usage("%s has '%.80s' twice%s", what, sorted[i], how));
+    if (n > UINT32_MAX / 2)
+        TRY(usage("%s has too many labels", what));
+done:
     free(sorted);
     return code == EXIT_USAGE ? wrong : code;
 }

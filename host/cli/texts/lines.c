@@ -122,7 +122,7 @@ static int read_all(vt_file *out, const char *path)
     if (lines_piped(path))
         return read_stream(out, STDIN_FILENO, lines_name(path));
     if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-        return vt_file_read(out, path, LIMIT) == VITCL_OK ? EXIT_OK : failed();
+        return code_of(vt_file_read(out, path, LIMIT));
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fail("%s: %s", path, strerror(errno));
@@ -175,10 +175,10 @@ static int read_file(text_list *out, const char *path, bool tidy)
     int code;
 
     *out = (text_list){NULL, 0};
-    code = read_all(&f, path);
-    if (code != EXIT_OK)
-        return code;
-    code = f.size ? parse(out, &f, lines_name(path), tidy) : EXIT_OK;
+    TRY(read_all(&f, path));
+    if (f.size)
+        TRY(parse(out, &f, lines_name(path), tidy));
+done:
     vt_file_close(&f);
     if (code != EXIT_OK)
         lines_free(out);

@@ -76,26 +76,24 @@ static int put_group(work *w, char *const *texts, size_t n)
 {
     const char *error[GROUP], *good[GROUP];
     uint32_t count = 0, at = 0;
-    vitcl_status st = VITCL_OK;
     int code = EXIT_OK;
 
     for (size_t i = 0; i < n; i++)
         if (!(error[i] = text_wrong(texts[i], strlen(texts[i]))))
             good[count++] = texts[i];
     if (count)
-        st = vitcl_text_embed(w->numbers, w->text, good, count);
-    if (st != VITCL_OK)
-        return code_of(st);
+        TRY(vitcl_text_embed(w->numbers, w->text, good, count));
     guard_end(); /* do not restart after printing */
-    for (size_t i = 0; i < n && code == EXIT_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         float *numbers = NULL;
 
         if (!error[i]) {
             numbers = w->numbers + (size_t)at++ * w->e.shape.width;
             error[i] = wrong(w, numbers);
         }
-        code = put(w, texts[i], error[i], numbers);
+        TRY(put(w, texts[i], error[i], numbers));
     }
+done:
     return code;
 }
 
@@ -126,7 +124,7 @@ static int open_tower(work *w)
 
     TRY(tower_open(&w->text, w->e.on.device, w->r->common, w->r->how, "--text",
                    w->r->common->batch ? w->r->common->batch : w->texts.count));
-    TRY_VT(vitcl_text_describe(&info, w->text));
+    TRY(vitcl_text_describe(&info, w->text));
     w->e.shape.width = info.features;
     w->e.on.used = info.features;
     w->numbers = malloc((size_t)GROUP * info.features * sizeof *w->numbers);
@@ -142,8 +140,7 @@ static int open_file(work *w)
     int code;
 
     TRY(embedding_about(&about, &w->e, NULL, w->r->normalize));
-    TRY_VT(
-        vt_vectors_open(&w->to, w->r->output, &about, w->e.shape, w->r->half));
+    TRY(vt_vectors_open(&w->to, w->r->output, &about, w->e.shape, w->r->half));
 done:
     return code;
 }

@@ -55,16 +55,15 @@ int tower_open(vitcl_text **out, vitcl_device *device, const model_options *o,
 {
     const char *path;
     vitcl_status st;
-    int code = tower_named(o, what);
+    int code;
 
-    if (code == EXIT_OK)
-        code = find_model(&path, model_word(o));
-    if (code != EXIT_OK)
-        return code;
+    TRY(tower_named(o, what));
+    TRY(find_model(&path, model_word(o)));
     st = try_tower(out, device, path, o, how, texts);
-    if (st == VITCL_EUNSUPPORTED)
-        return fail("%s: %s", what, vitcl_last_error());
-    return code_of(st);
+    TRY(st == VITCL_EUNSUPPORTED ? fail("%s: %s", what, vitcl_last_error())
+                                 : st);
+done:
+    return code;
 }
 
 bool tower_say_cut(const vitcl_text *text)
@@ -73,11 +72,10 @@ bool tower_say_cut(const vitcl_text *text)
 
     if (vitcl_text_describe(&info, text) != VITCL_OK || !info.cut)
         return false;
-    if (!is_quiet())
-        note("%llu text%s more than %u tokens, as many as the model reads; "
-             "the rest is cut off",
-             (unsigned long long)info.cut, info.cut == 1 ? " has" : "s have",
-             info.context);
+    note("%llu text%s more than %u tokens, as many as the model reads; the "
+         "rest is cut off",
+         (unsigned long long)info.cut, info.cut == 1 ? " has" : "s have",
+         info.context);
     return true;
 }
 

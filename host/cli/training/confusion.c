@@ -100,7 +100,7 @@ int confusion_make(confusion *out, const vt_tally *t)
 {
     confusion c = {.rows = t->rows};
     uint32_t *column = calloc((size_t)t->columns + 1, sizeof *column);
-    int code = EXIT_FAILED;
+    int code;
 
     if (column) {
         const size_t n = number_columns(column, t);
@@ -379,9 +379,7 @@ static bool is_csv(const char *path)
 
 int confusion_ready(const char *path)
 {
-    if (!is_csv(path) && vt_figure_ready() != VITCL_OK)
-        return failed();
-    return EXIT_OK;
+    return is_csv(path) ? EXIT_OK : code_of(vt_figure_ready());
 }
 
 static int write_csv(const confusion *c, const char *path)
@@ -405,7 +403,7 @@ static int write_csv(const confusion *c, const char *path)
             fprintf(f, ",%u", c->count[(size_t)i * c->columns + k]);
     }
     fputc('\n', f);
-    code = vt_part_commit(part) == VITCL_OK ? EXIT_OK : failed();
+    code = code_of(vt_part_commit(part));
     vt_part_free(part);
     return code;
 }
@@ -422,5 +420,5 @@ int confusion_write(const confusion *c, const char *path)
 
     if (is_csv(path))
         return write_csv(c, path);
-    return vt_matrix_write(&matrix, path) == VITCL_OK ? EXIT_OK : failed();
+    return code_of(vt_matrix_write(&matrix, path));
 }

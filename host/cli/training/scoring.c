@@ -19,15 +19,13 @@ static int open_several(scoring *s, const model_options *o)
     s->several = calloc(1, sizeof *s->several);
     if (!s->several)
         return fail("out of memory");
-    code = machines_open(s->several, o);
-    if (code == EXIT_OK)
-        code = machines_start(s->several, &options);
-    if (code != EXIT_OK)
-        return code;
+    TRY(machines_open(s->several, o));
+    TRY(machines_start(s->several, &options));
     s->device = s->several->item[0].device;
     s->model = s->several->item[0].model;
     s->session = s->several->item[0].session;
-    return EXIT_OK;
+done:
+    return code;
 }
 
 static vitcl_status open_data(vitcl_dataset **out, const char *path,
@@ -61,21 +59,21 @@ int scoring_shared(const vitcl_dataset *test, const vitcl_dataset *train,
     vitcl_dataset *beside = NULL;
     const char *name;
     uint32_t n = 0;
+    int code = EXIT_OK;
 
     if (!train &&
         (strcmp(kind, "folders") == 0 || strcmp(kind, "table") == 0) &&
         open_data(&beside, path, "train", follow, columns) == VITCL_OK)
         train = beside;
-    if (train && vt_dataset_overlap(&n, &name, test, train) != VITCL_OK) {
-        vitcl_dataset_free(beside);
-        return failed();
-    }
-    vitcl_dataset_free(beside);
+    if (train)
+        TRY(vt_dataset_overlap(&n, &name, test, train));
     if (n)
         note("%u of the %u test pictures %s among the training pictures, too, "
              "such as %s: the scores are too good",
              n, vitcl_dataset_pictures(test), n == 1 ? "is" : "are", name);
-    return EXIT_OK;
+done:
+    vitcl_dataset_free(beside);
+    return code;
 }
 
 int scoring_open(scoring *s, const model_options *common)
@@ -86,10 +84,11 @@ int scoring_open(scoring *s, const model_options *common)
 
     o.batch = o.batch ? o.batch : 8;
     options = session_options(&o);
-    code =
-        o.devices ? open_several(s, &o) : open_model(&s->device, &s->model, &o);
-    if (code == EXIT_OK && !o.devices)
-        code = start_session(&s->session, s->device, s->model, &options);
+    if (o.devices)
+        return open_several(s, &o);
+    TRY(open_model(&s->device, &s->model, &o));
+    TRY(start_session(&s->session, s->device, s->model, &options));
+done:
     return code;
 }
 
@@ -113,9 +112,7 @@ static void name_broken(void *context, const char *line)
 
 int scoring_broken(scoring *s, vitcl_dataset *dataset, bool strict)
 {
-    return vt_dataset_set_strict(dataset, strict, name_broken, s) == VITCL_OK
-               ? EXIT_OK
-               : failed();
+    return code_of(vt_dataset_set_strict(dataset, strict, name_broken, s));
 }
 
 void scoring_begin(scoring *s)

@@ -78,7 +78,7 @@ static int draw(const vitcl_train_batch *b, const uint8_t *rgb, size_t n,
                             .name = name,
                             .label = label};
 
-    return vt_tiles_write(&sheet, path) == VITCL_OK ? EXIT_OK : failed();
+    return code_of(vt_tiles_write(&sheet, path));
 }
 
 int show_batch(const vitcl_train_batch *b, const char *path)

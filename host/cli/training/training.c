@@ -320,11 +320,10 @@ static int run(const training *t, const char *name)
     vitcl_status st;
     int code;
 
-    if ((code = table_columns(columns, &t->table)) != EXIT_OK)
-        return code;
+    TRY(table_columns(columns, &t->table));
     o.columns = columns[0] ? columns : NULL;
-    if (o.model && (code = find_model(&o.model, o.model)) != EXIT_OK)
-        return code;
+    if (o.model)
+        TRY(find_model(&o.model, o.model));
     o.size = sizeof o;
     o.ranks = 1;
     o.resume = t->resume, o.strict = t->strict, o.follow = t->follow;
@@ -338,20 +337,13 @@ static int run(const training *t, const char *name)
     o.preview = t->preview ? preview : NULL;
     o.predicted = t->show_predicted ? predicted : NULL;
     say_full_name();
-    code = open_device(&device, t->device);
-    if (code != EXIT_OK)
-        return code;
+    TRY(open_device(&device, t->device));
     try_first(device, o.precision);
     snprintf(s.kept_path, sizeof s.kept_path, "%s/training.jsonl", t->o.output);
-    if (t->log && (code = open_log(&s)) != EXIT_OK) {
-        vitcl_device_free(device);
-        return code;
-    }
-    if (t->curve && !(s.curve = curve_new())) {
-        training_log_close(&s.log);
-        vitcl_device_free(device);
-        return fail("out of memory for a curve");
-    }
+    if (t->log)
+        TRY(open_log(&s));
+    if (t->curve && !(s.curve = curve_new()))
+        TRY(fail("out of memory for a curve"));
     catch_stop();
     training_line_start(&s.line);
     st = vitcl_train(&last, device, &o, report, &s);
@@ -366,13 +358,12 @@ static int run(const training *t, const char *name)
     if (last.left_out && vt_train_rank(NULL) == 0) /* with -q, too */
         fail("%u file%s could not be decoded and %s left out", last.left_out,
              vt_plural(last.left_out), last.left_out == 1 ? "was" : "were");
-    if (training_log_close(&s.log) != EXIT_OK && code == EXIT_OK)
-        code = EXIT_FAILED;
-    if (training_log_close(&s.kept) != EXIT_OK && code == EXIT_OK)
-        code = EXIT_FAILED;
     if (s.curve && draw_last(&s, &last) != EXIT_OK)
         code = EXIT_FAILED;
     code = sheets(&s, code);
+done:
+    if (training_log_close(&s.log) + training_log_close(&s.kept) && !code)
+        code = EXIT_FAILED;
     curve_free(s.curve);
     vitcl_device_free(device);
     return code;
