@@ -16,11 +16,12 @@ build_packages="gcc libc6-dev cmake make ninja-build pkg-config ocl-icd-opencl-d
     libcurl4-openssl-dev nettle-dev libarchive-dev libutf8proc-dev pocl-opencl-icd"
 test_packages="g++ abigail-tools clang clang-format clang-tidy cppcheck shellcheck
     libcriterion-dev mesa-opencl-icd python3 binutils locales valgrind
-    libopenmpi-dev openmpi-bin libmpich-dev mpich groff-base zsh fish"
+    libopenmpi-dev openmpi-bin libmpich-dev mpich groff-base zsh fish
+    python3-numpy python3-pil"
 
 # Compilers for GPUs; with | between the names of one in different releases.
-# libclc comes with mesa-opencl-icd. NumPy is for tools/ptx_run.
-gpu_packages="clang-19 intel-ocloc|intel-opencl-icd python3-numpy"
+# libclc comes with mesa-opencl-icd.
+gpu_packages="clang-19 intel-ocloc|intel-opencl-icd"
 
 # Installs the packages that dpkg does not list; does nothing if there are
 # none.
