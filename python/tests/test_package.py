@@ -261,6 +261,129 @@ class Texts(unittest.TestCase):
         self.assertEqual(caught.exception.status, vitcl.Status.EUNSUPPORTED)
 
 
+class Indexes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name, "index.safetensors")
+        cls.copy = pathlib.Path(cls.folder.name, "again.jpg")
+        cls.copy.write_bytes(GOOD[0].read_bytes())
+        cls.pictures = [*GOOD, cls.copy]
+        program("embed", "-q", "-m", TINY, "-o", cls.path, *cls.pictures)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_search(self):
+        with vitcl.Model(TINY) as model, vitcl.Index(self.path) as index:
+            self.assertEqual((len(index), index.pictures), (13, self.pictures))
+            vectors = model.embed(self.pictures)
+            self.assertTrue(same(index.vectors(), vectors))
+            self.assertTrue(same(index.vectors(3, 2), vectors[3:5]))
+            hits = index.search(picture=GOOD[0], model=model, top=4)
+            lines = program("search", "-q", "-m", TINY, "-k", 4, self.path, GOOD[0]).stdout.decode()
+            self.assertEqual([[f"{h.cosine:.6f}", str(h.path)] for h in hits],
+                             [line.split("\t")[-2:] for line in lines.splitlines()])
+            self.assertEqual(index.search(vectors[0], top=4), hits)
+            self.assertEqual(index.search(vectors[:2], top=4)[0], hits)
+            self.assertEqual(index.search(picture=GOOD[0], top=4), hits)
+            self.assertEqual(len(index.search(vectors[0], top=100)), 13)
+            self.assertEqual(index.search(vectors[0], least=1)[0].path, GOOD[0])
+            for wrong in (lambda: index.search(vectors[0][:5]), lambda: index.vectors(12, 2),
+                          lambda: index.search(np.zeros(vectors.shape[1], np.float32)),
+                          lambda: index.search(vectors[0], top=0)):
+                with self.assertRaises(ValueError):
+                    wrong()
+            with self.assertRaises(TypeError):
+                index.search()
+            with vitcl.Model(CIFAR) as other, self.assertRaises(ValueError):
+                index.search(picture=GOOD[0], model=other)
+        with self.assertRaisesRegex(ValueError, "closed"):
+            index.search(vectors[0])
+        with self.assertRaises(OSError):
+            vitcl.Index("nowhere.safetensors")
+
+    def test_dupes(self):
+        with vitcl.Index(self.path) as index:
+            groups = index.dupes(0.9999)
+            self.assertIn([GOOD[0], self.copy], [[h.path for h in g] for g in groups])
+            self.assertEqual(groups[0][0].cosine, groups[0][1].cosine)
+
+            def stop(done, total):
+                raise LookupError
+
+            with self.assertRaises(LookupError):
+                index.dupes(progress=stop)
+
+
+class Training(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.at = pathlib.Path(cls.folder.name)
+        rng = np.random.default_rng(1)
+        for part, n in (("train", 8), ("test", 2)):
+            for k, name in enumerate(("blue", "green", "red")):
+                (cls.at / "photos" / part / name).mkdir(parents=True)
+                for i in range(n):
+                    a = rng.integers(0, 60, (24, 24, 3), np.uint8)
+                    a[:, :, 2 - k] += 180
+                    (cls.at / "photos" / part / name / f"{i}.ppm").write_bytes(
+                        b"P6\n24 24\n255\n" + a.tobytes())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_finetune(self):
+        events, seen = [], []
+        last = vitcl.finetune(TINY, self.at / "photos", self.at / "mine", epochs=5, batch=8,
+                              lr=0.01, random_state=1, split="train", hold_out=3,
+                              on_step=events.append, freeze=["embed*"] * 0,
+                              progress=lambda done, total: seen.append((done, total)) and None)
+        self.assertEqual([e.step for e in events], list(range(1, last.steps + 1)))
+        self.assertEqual((last.step, seen[-1]), (last.steps, (last.steps, last.steps)))
+        self.assertTrue(events[-1].saved and events[-1].scored)
+        with vitcl.Model(self.at / "mine") as model:
+            scores = vitcl.evaluate(model, self.at / "photos", split="test", confusion=True)
+            self.assertEqual((scores.pictures, scores.top1), (6, 1.0))
+            self.assertEqual(scores.confusion.tolist(), (2 * np.eye(3, dtype=int)).tolist())
+            self.assertEqual(model.classify(self.at / "photos/test/red/0.ppm").label, "red")
+
+    def test_ended(self):
+        out = self.at / "ended"
+        options = dict(epochs=3, batch=8, split="train", augment="none")
+        last = vitcl.finetune(TINY, self.at / "photos", out, on_step=lambda e: e.step == 2,
+                              **options)
+        self.assertEqual(last.step, 2)
+
+        def fails(event):
+            raise LookupError(event.step)
+
+        with self.assertRaises(LookupError):
+            vitcl.finetune(TINY, self.at / "photos", out, on_step=fails, resume=True, epochs=3)
+        last = vitcl.finetune(TINY, self.at / "photos", out, resume=True, epochs=3)
+        self.assertEqual(last.step, last.steps)
+        with self.assertRaises(ValueError):
+            vitcl.finetune(TINY, self.at / "photos", out, **options)
+        with self.assertRaises(vitcl.VitclError):
+            vitcl.finetune(TINY, self.at / "photos", self.at / "x", settings={"optimiser": 1})
+
+    def test_train(self):
+        last = vitcl.train("vit-ti/16", self.at / "photos", self.at / "scratch", batch=24,
+                           height=32, width=32, split="train", settings={"optimizer": "sgd"})
+        self.assertEqual((last.step, last.steps), (1, 1))
+        with self.assertRaises(ValueError):
+            vitcl.train("vit-none/16", self.at / "photos", self.at / "y")
+
+    def test_convert(self):
+        vitcl.convert(TINY, self.at / "hf", "hf")
+        with vitcl.Model(TINY) as a, vitcl.Model(self.at / "hf") as b:
+            values = np.ones((1, 3, a.info.input_height, a.info.input_width), np.float32)
+            self.assertTrue(same(a.run(values), b.run(values)))
+
+
 class Manners(unittest.TestCase):
     def test_wrong_types(self):
         with vitcl.Model(TINY) as model:

@@ -6,18 +6,21 @@
     for best in model.classify("photo.jpg"):
         print(best.name, best.probability)
 
-Model classifies, embeds and looks inside; Index searches; train() and finetune() train;
-devices() lists what there is to compute on.
+Model classifies, embeds and looks inside; Index searches; finetune() and train() train,
+evaluate() scores; devices() lists what there is to compute on. docs/python.md has more.
 """
 from ._c import Precision, Status
 from ._devices import DeviceInfo, devices
+from ._index import Hit, Index, IndexInfo
 from ._library import (VitclError, VitclMemoryError, VitclOSError, VitclValueError, library,
                        set_log)
 from ._model import Answer, Class, Model, ModelInfo
+from ._training import Scores, TrainEvent, convert, evaluate, finetune, train
 
-__all__ = ["Answer", "Class", "DeviceInfo", "Model", "ModelInfo", "Precision", "Status",
-           "VitclError", "VitclMemoryError", "VitclOSError", "VitclValueError", "devices",
-           "set_log", "version"]
+__all__ = ["Answer", "Class", "DeviceInfo", "Hit", "Index", "IndexInfo", "Model", "ModelInfo",
+           "Precision", "Scores", "Status", "TrainEvent", "VitclError", "VitclMemoryError",
+           "VitclOSError", "VitclValueError", "convert", "devices", "evaluate", "finetune",
+           "set_log", "train", "version"]
 
 
 def version() -> str:

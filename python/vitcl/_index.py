@@ -1,0 +1,221 @@
+"""Indexes: vectors of many pictures in a file, searched and compared."""
+from __future__ import annotations
+
+import ctypes as C
+import dataclasses
+import os
+import pathlib
+from typing import TYPE_CHECKING, Any, Optional, Union, overload
+
+from . import _c
+from ._c import Status
+from ._library import (Call, Guard, Handle, Path, VitclValueError, call, encode, error, library,
+                       struct)
+from ._library import device as open_device
+from ._model import Model
+from ._plain import plain
+from ._progress import Progress, showing
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from ._pictures import Picture
+
+    Floats = npt.NDArray[np.float32]
+
+_FLOATS = C.POINTER(C.c_float)
+
+
+@dataclasses.dataclass(frozen=True)
+class Hit:
+    """A row that was found: the picture's path from the current folder, its cosine."""
+
+    path: pathlib.Path
+    cosine: float
+    row: int
+
+
+@dataclasses.dataclass(frozen=True)
+class IndexInfo:
+    """What ``vitcl_index_info`` of vitcl_index.h says."""
+
+    rows: int
+    width: int
+    feature: str
+    normalized: bool
+    model: str
+    folder: str
+    picture_height: int
+    picture_width: int
+    most_patches: int
+
+
+class Index:
+    """An index, as `vitcl embed -o FILE.safetensors` writes it. It does not change.
+
+    Threads may share it. ``close()``, or the end of ``with``, closes its file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = pathlib.Path(path)
+        name = encode(path)
+        self._guard = Guard(call(lambda: Handle("index", "vitcl_index_open", name)))
+        made = struct(_c.vitcl_index_info)
+        with self._guard.shared() as pointer:
+            library().vitcl_index_describe(C.byref(made), pointer)
+        self.info: IndexInfo = plain(IndexInfo, made)
+        self._rank = int(made.rank)
+        self._model: Optional[Model] = None
+
+    def close(self) -> None:
+        self._guard.close()
+        if self._model is not None:
+            self._model.close()
+
+    def __enter__(self) -> "Index":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self.info.rows
+
+    def __repr__(self) -> str:
+        return f"<vitcl.Index {str(self.path)!r}, {len(self)} pictures>"
+
+    def picture(self, row: int) -> pathlib.Path:
+        """Where a row's picture is, from the current folder."""
+        with self._guard.shared() as pointer:
+            return self._picture(pointer, row)
+
+    def _picture(self, pointer: Any, row: int) -> pathlib.Path:
+        made = struct(_c.vitcl_row_info)
+        library().vitcl_index_row(C.byref(made), pointer, row)
+        return pathlib.Path(os.fsdecode(made.path or b""))
+
+    @property
+    def pictures(self) -> list[pathlib.Path]:
+        """Where all pictures are, row by row."""
+        with self._guard.shared() as pointer:
+            return [self._picture(pointer, row) for row in range(len(self))]
+
+    def vectors(self, first: int = 0, n: Optional[int] = None) -> "Floats":
+        """Rows from `first` on: float32 [n, width]. NaN: the picture could not be read."""
+        import numpy as np
+
+        n = max(len(self) - first, 0) if n is None else n
+        if first < 0 or n < 0 or first + n > len(self):
+            raise VitclValueError(f"rows {first} to {first + n} of {len(self)}")
+        out = np.empty((n, self.info.width), np.float32)
+
+        def work() -> None:
+            with self._guard.shared() as pointer:
+                library().vitcl_index_vectors(out.ctypes.data_as(_FLOATS), pointer, first, n)
+
+        if n:
+            call(work)
+        return out
+
+    # ---- search
+
+    @overload
+    def search(self, vectors: "Floats", *, top: int = 10, least: float = -1,
+               progress: Progress = False) -> Any: ...
+
+    @overload
+    def search(self, *, text: str, model: Optional[Model] = None, top: int = 10,
+               least: float = -1, progress: Progress = False) -> list[Hit]: ...
+
+    @overload
+    def search(self, *, picture: "Picture", model: Optional[Model] = None, top: int = 10,
+               least: float = -1, progress: Progress = False) -> list[Hit]: ...
+
+    def search(self, vectors: Optional["Floats"] = None, *, text: Optional[str] = None,
+               picture: Optional["Picture"] = None, model: Optional[Model] = None,
+               top: int = 10, least: float = -1, progress: Progress = False) -> Any:
+        """The nearest pictures, nearest first: a list of Hit.
+
+        Of a text, a picture, or a vector of float32 [width]; of several vectors, [n,
+        width], a list of such lists. model: for texts and pictures; None: the index's own,
+        which is opened at the first search and kept. least: the smallest cosine.
+        """
+        import numpy as np
+
+        if sum(x is not None for x in (vectors, text, picture)) != 1:
+            raise TypeError("search() takes vectors, a text or a picture")
+        if vectors is None:
+            vectors = self._query(text, picture, model)
+        queries = np.ascontiguousarray(vectors, np.float32)
+        if queries.ndim not in (1, 2) or queries.shape[-1] != self.info.width:
+            raise VitclValueError(f"a query has {self.info.width} numbers, not "
+                                  f"{list(queries.shape)}")
+        if top < 1:
+            raise VitclValueError(f"the {top} nearest")
+        found = self._search(queries.reshape(-1, self.info.width), min(top, max(len(self), 1)),
+                             least, progress)
+        return found[0] if queries.ndim == 1 else found
+
+    def _query(self, text: Optional[str], picture: Optional["Picture"],
+               model: Optional[Model]) -> "Floats":
+        if self.info.feature != "pooled" or self.info.most_patches:
+            raise error(Status.EUNSUPPORTED, "this index has other vectors than embed()'s: "
+                        "search it by vectors")
+        model = model or self._own()
+        with self._guard.shared() as pointer:
+            library().vitcl_index_check(pointer, model._loaded.pointer)
+        if text is not None:
+            return model.embed_text(text)
+        assert picture is not None
+        return model.embed(picture)
+
+    def _own(self) -> Model:
+        if self._model is None:
+            size = (self.info.picture_height, self.info.picture_width)
+            self._model = Model(self.info.model, size=size if all(size) else None)
+        return self._model
+
+    def _search(self, queries: "Floats", top: int, least: float,
+                progress: Progress) -> list[list[Hit]]:
+        n, waiting = len(queries), Call()
+        hits, found = (_c.vitcl_hit * (n * top))(), (C.c_uint32 * n)()
+        if not n:
+            return []
+        with showing(progress, "rows") as told:
+            callback = _c.vitcl_progress(waiting.callback(_calls(told)))
+
+            def work() -> None:
+                with self._guard.shared() as pointer:
+                    library().vitcl_index_search(hits, found, pointer,
+                                                 queries.ctypes.data_as(_FLOATS), n, top, least,
+                                                 callback, None)
+
+            waiting.run(work)
+        return [[Hit(self.picture(h.row), h.cosine, h.row)
+                 for h in hits[i * top:i * top + found[i]]] for i in range(n)]
+
+    def dupes(self, least: float = _c.DUPES_LEAST, *, device: Optional[str] = None,
+              progress: Progress = False) -> list[list[Hit]]:
+        """Groups of near-duplicates: pictures with a cosine of at least `least`, or that
+        others connect. In a group, by row, with the cosine to the nearest one of it."""
+        on, waiting = call(lambda: open_device(device)), Call()
+        out = (_c.vitcl_dupe * max(len(self), 1))()
+        with showing(progress, "comparing") as told:
+            callback = _c.vitcl_progress(waiting.callback(_calls(told)))
+
+            def work() -> None:
+                with self._guard.shared() as pointer:
+                    library().vitcl_index_dupes(out, pointer, on.pointer, least, callback, None)
+
+            waiting.run(work)
+        groups: dict[int, list[Hit]] = {}
+        for row in range(len(self)):
+            if out[row].state in (_c.RowState.ROW_COMPARED, _c.RowState.ROW_LOST):
+                groups.setdefault(out[row].group, []).append(
+                    Hit(self.picture(row), out[row].cosine, row))
+        return [group for group in groups.values() if len(group) > 1]
+
+
+def _calls(told: Any) -> Any:
+    return lambda _context, done, total: told(done, total) if told is not None else 0
