@@ -145,19 +145,12 @@ static int make_tally(work *w)
 
 static int count(work *w)
 {
-    const vt_shard s = w->part.shard;
-    const vitcl_scores *got = &w->scores;
+    vitcl_scores *got = &w->scores;
     vt_tally *t = &w->tally;
     int code;
 
     scoring_begin(&w->on);
-    if (w->on.several)
-        TRY(eval_devices(&w->scores, t, &w->on, w->on.several, w->dataset, s));
-    else
-        TRY(scoring_end(&w->on,
-                        scoring_part(&w->scores, t->answers, &w->on,
-                                     w->on.session, w->dataset, s.n ? s.k : 1,
-                                     s.n ? s.n : 1, scoring_progress, &w->on)));
+    TRY(eval_devices(got, t, &w->on, w->dataset, w->part.shard));
     t->pictures = got->pictures, t->failed = got->failed;
     t->right1 = got->right1, t->right5 = got->right5;
     t->real_pictures = got->real_pictures, t->real_right = got->real_right;
@@ -215,7 +208,7 @@ static int write_part(work *w)
     TRY(identify(&about->input, &about->names, w));
     about->rows = w->tally.pictures + w->tally.failed;
     about->failed = w->tally.failed;
-    sharding_computed(&w->part, w->on.several, w->on.device, w->on.session);
+    sharding_computed(&w->part, &w->on.devices);
     TRY(sharding_redirect(&w->part));
     vt_tally_write(stdout, &w->tally);
     TRY(sharding_commit(&w->part, EXIT_OK));

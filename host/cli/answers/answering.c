@@ -5,7 +5,6 @@
 #include "answering.h"
 
 #include "base/status.h"
-#include "cli/setup/machines.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,46 +13,28 @@
 /* Of several devices, the first that is left. */
 static void take_first(answering *w)
 {
-    const machine *first = &w->several->item[0];
+    const pool_device *first = &w->devices.item[0];
 
     w->device = first->device;
     w->model = first->model;
     w->session = first->session;
 }
 
-/* The devices, and the model on each. */
-static int open_models(answering *w, const model_options *common)
-{
-    int code;
-
-    if (!common->devices)
-        return open_model(&w->device, &w->model, common);
-    w->several = calloc(1, sizeof *w->several);
-    if (!w->several)
-        return fail("out of memory");
-    TRY(machines_open(w->several, common));
-    take_first(w);
-done:
-    return code;
-}
-
 int answering_open(answering *w)
 {
     model_options common = *w->common;
-    vitcl_device_info info = {.size = sizeof info};
     uint32_t batch;
-    bool cpu;
     int code;
 
     w->start = now();
-    TRY(open_models(w, &common));
-    TRY(vitcl_device_describe(&info, w->device));
+    TRY(pool_open(&w->devices, &common));
+    take_first(w);
     w->batches = batches_open(w->operands, w->pictures);
     TRY(w->batches ? EXIT_OK : EXIT_FAILED);
-    cpu = w->several ? machines_cpu(w->several) : strcmp(info.type, "cpu") == 0;
-    batch = batches_batch(w->batches, cpu ? 8 : 32);
+    batch = batches_batch(w->batches, pool_cpu(&w->devices) ? 8 : 32);
     common.batch = common.batch ? common.batch : batch;
-    common.once = batches_fits(w->batches, common.batch);
+    common.once =
+        w->devices.count == 1 && batches_fits(w->batches, common.batch);
     w->options = session_options(&common);
 done:
     return code;
@@ -64,10 +45,7 @@ int answering_session(answering *w, const char *const *keep)
     int code;
 
     w->options.keep = keep;
-    if (!w->several)
-        return start_session(&w->session, w->device, w->model, &w->options);
-    w->options.once = 0;
-    TRY(machines_start(w->several, &w->options));
+    TRY(pool_sessions(&w->devices, &w->options));
     take_first(w);
 done:
     return code;
@@ -91,8 +69,8 @@ int answering_start(answering *w)
     catch_stop();
     progress_start(&w->bar, "pictures",
                    batches_total(w->operands, w->pictures));
-    w->source = w->several ? several_open(w) : single_open(w);
-    return w->source ? EXIT_OK : EXIT_FAILED;
+    w->computing = computing_open(w);
+    return w->computing ? EXIT_OK : EXIT_FAILED;
 }
 
 /* ---- answers ---- */
@@ -112,7 +90,7 @@ static bool next_batch(answering *w)
     w->at = 0;
     w->batch.count = 0;
     if (w->code == EXIT_OK)
-        w->code = w->source->next(&w->batch, w->source);
+        w->code = computing_next(&w->batch, w->computing);
     if (w->code != EXIT_OK || !w->batch.count)
         return false;
     guard_end(); /* do not restart after printing */
@@ -197,17 +175,16 @@ void answering_summary(const answering *w)
     }
 }
 
-static void close_source(answering *w)
+static void stop_computing(answering *w)
 {
-    if (w->source)
-        w->source->close(w->source);
-    w->source = NULL;
+    computing_close(w->computing);
+    w->computing = NULL;
 }
 
 int answering_end(answering *w, int code)
 {
     code = code == EXIT_OK ? w->code : code;
-    close_source(w);
+    stop_computing(w);
     progress_clear(&w->bar);
     answering_summary(w);
     if (code == EXIT_OK)
@@ -236,15 +213,8 @@ void say_not_kept(int code)
 
 void answering_close(answering *w)
 {
-    close_source(w);
+    stop_computing(w);
     batches_close(w->batches);
     free(w->nan_row);
-    if (w->several) { /* whose first one these are */
-        machines_close(w->several);
-        free(w->several);
-        return;
-    }
-    vitcl_session_free(w->session);
-    vitcl_model_free(w->model);
-    vitcl_device_free(w->device);
+    pool_close(&w->devices);
 }

@@ -13,7 +13,7 @@
  */
 #ifndef VT_CLI_ANSWERING_H
 #define VT_CLI_ANSWERING_H
-#include "done.h"
+#include "computing.h"
 
 typedef struct answering {
     /* set before answering_open() */
@@ -28,21 +28,21 @@ typedef struct answering {
     bool said;             /* which model it is, or nobody wants to know */
     /* by answering_open(); the options may be changed */
     double start;
-    vitcl_device *device;
+    device_pool devices;
+    vitcl_device *device; /* of several, the first */
     vitcl_model *model;
-    struct machines *several; /* NULL: one device */
     picture_batches *batches;
     vitcl_session_options options;
     /* by answering_session() */
-    vitcl_session *session; /* of several devices: the first */
+    vitcl_session *session;
     /* Set before answering_start(): of this tensor `share` numbers a picture
      * are read; `used` of these, after `skip`, are the answer. */
     const char *tensor;
     size_t share, skip, used;
     /* by answering_next() */
     uint64_t count, bad; /* of pictures, failed ones too; of those */
-    done_source *source;
-    done_batch batch;
+    computing *computing;
+    computed batch;
     uint32_t at; /* in the batch */
     size_t picture_bytes;
     float *nan_row;

@@ -8,7 +8,6 @@
 #include "api/program.h"
 #include "base/file.h"
 #include "cli/pictures/input.h"
-#include "cli/setup/machines.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -214,18 +213,12 @@ static void keep_part(sharding *s, int code)
     free(name);
 }
 
-void sharding_computed(sharding *s, const machines *several,
-                       const vitcl_device *device, vitcl_session *session)
+void sharding_computed(sharding *s, const device_pool *by)
 {
-    vitcl_device_info info = {.size = sizeof info};
-
-    if (several)
-        machines_text(s->about.device, sizeof s->about.device, several);
-    else if (vitcl_device_describe(&info, device) == VITCL_OK)
-        snprintf(s->about.device, sizeof s->about.device, "%.100s", info.name);
+    pool_text(s->about.device, sizeof s->about.device, by);
     make_text(s->about.device);
     snprintf(s->about.gemm, sizeof s->about.gemm, "%s",
-             vt_session_describe(session).gemm);
+             vt_session_describe(by->item[0].session).gemm);
 }
 
 int sharding_end(sharding *s, int code, const answering *w)
@@ -234,7 +227,7 @@ int sharding_end(sharding *s, int code, const answering *w)
         batches_whole(&s->about, w->batches);
         s->about.rows = w->count;
         s->about.failed = batches_failures(w->batches);
-        sharding_computed(s, w->several, w->device, w->session);
+        sharding_computed(s, &w->devices);
     }
     if (s->part && restore(s) != EXIT_OK)
         code = EXIT_FAILED;

@@ -42,9 +42,8 @@ int sharding_redirect(sharding *s);
 int sharding_end(sharding *s, int code, const answering *w);
 /* The same for a part without a session's pictures. */
 int sharding_commit(sharding *s, int code);
-/* What computed the rows, into the manifest. several NULL: one device. */
-void sharding_computed(sharding *s, const struct machines *several,
-                       const vitcl_device *device, vitcl_session *session);
+/* What computed the rows, into the manifest. */
+void sharding_computed(sharding *s, const device_pool *by);
 void sharding_close(sharding *s);
 /* " precision=.." and the like, which every command's rows depend on: options
  * and what the environment says of kernels. */

@@ -6,77 +6,78 @@
  */
 #include "cli/bench/devices.h"
 
-#include "cli/setup/machines.h"
+#include "cli/devices/device_pool.h"
 
 #include <stdlib.h>
 
-typedef struct worker {
-    machine *on;
-    pthread_barrier_t *start;
-    const float *pixels;
+typedef struct share {
     float *out;
-    size_t room;
-    double seconds, took;
-    uint32_t batch;
+    double took;
     uint64_t runs;
-    pthread_t thread;
-} worker;
+} share;
+typedef struct timing {
+    double seconds;
+    uint32_t batch;
+    float *pixels;
+    size_t room;  /* numbers of a run */
+    share *share; /* of each device */
+} timing;
 
-static bool once(worker *w)
+static bool once(pool_device *d)
 {
+    const timing *t = d->pool->context;
     const char *tensor =
-        vitcl_session_classes(w->on->session) ? "logits" : "features";
+        vitcl_session_classes(d->session) ? "logits" : "features";
 
-    if (vitcl_session_run_values(w->on->session, w->pixels, w->batch) ==
-            VITCL_OK &&
-        vitcl_session_read(w->out, w->room, w->on->session, tensor, w->batch) ==
-            VITCL_OK)
+    if (vitcl_session_run_values(d->session, t->pixels, t->batch) == VITCL_OK &&
+        vitcl_session_read(t->share[d - d->pool->item].out, t->room, d->session,
+                           tensor, t->batch) == VITCL_OK)
         return true;
-    machine_lose(w->on);
+    pool_lose(d);
     return false;
 }
 
-static void *run(void *context)
+static void *warm(void *device)
 {
-    worker *w = context;
-    bool good = true;
-    double from;
-
-    for (int warm = 0; warm < 2 && good; warm++)
-        good = once(w);
-    pthread_barrier_wait(w->start);
-    from = now();
-    while (good && now() < from + w->seconds) {
-        good = once(w);
-        w->runs += good;
-    }
-    w->took = now() - from;
+    for (int runs = 0; runs < 2 && once(device); runs++)
+        continue;
     return NULL;
 }
 
-static double rate(const worker *w)
+static void *run(void *device)
 {
-    return w->on->lost || w->took <= 0 ? 0
-                                       : (double)(w->runs * w->batch) / w->took;
+    pool_device *d = device;
+    const timing *t = d->pool->context;
+    share *own = &t->share[d - d->pool->item];
+    const double from = now();
+
+    while (now() < from + t->seconds && once(d))
+        own->runs++;
+    own->took = now() - from;
+    return NULL;
 }
 
-static void print(const worker *w, size_t n, const model_options *o, bool json)
+static void print(const device_pool *p, const timing *t, bool json)
 {
     double sum = 0;
 
     if (json)
-        json_put("{batch:%u devices:[", o->batch);
+        json_put("{batch:%u devices:[", t->batch);
     else
         printf("%-8s %11s  %s\n", "device", "pictures/s", "name");
-    for (size_t i = 0; i < n; i++) {
-        const vitcl_device_info *info = &w[i].on->info;
+    for (size_t i = 0; i < p->count; i++) {
+        const vitcl_device_info *info = &p->item[i].info;
+        const share *s = &t->share[i];
+        const double rate = p->item[i].lost || s->took <= 0
+                                ? 0
+                                : (double)(s->runs * t->batch) / s->took;
 
-        sum += rate(&w[i]);
+        sum += rate;
         if (json) {
             json_put("{index:%s name:%s images_per_s:%.3f}", info->id,
-                     info->name, rate(&w[i]));
+                     info->name, rate);
         } else {
-            printf("%-8s %11.2f  ", info->id, rate(&w[i]));
+            printf("%-8s %11.2f  ", info->id, rate);
             put_text(info->name, SIZE_MAX);
             putchar('\n');
         }
@@ -87,79 +88,62 @@ static void print(const worker *w, size_t n, const model_options *o, bool json)
         printf("%-8s %11.2f\n", "together", sum);
 }
 
-static int measure(const machines *m, const model_options *o, double seconds,
-                   bool json)
+/* All begin together, each after it has compiled. */
+static int measure(device_pool *p, timing *t)
 {
-    worker *w = calloc(m->count, sizeof *w);
-    pthread_barrier_t start;
-    uint32_t height, width;
-    size_t n, room, begun = 0, lost = 0;
-    float *pixels;
-    int code = EXIT_OK;
+    int code;
 
-    if (!w)
-        return fail("out of memory");
-    pthread_barrier_init(&start, NULL, (unsigned)m->count + 1);
-    vitcl_session_size(&height, &width, m->item[0].session);
-    n = (size_t)o->batch * 3 * height * width;
-    room = (size_t)o->batch * (vitcl_session_classes(m->item[0].session) +
-                               vitcl_session_features(m->item[0].session));
-    pixels = malloc(n * sizeof *pixels);
-    for (size_t i = 0; pixels && i < n; i++) /* arbitrary pixels */
-        pixels[i] = (float)((i * 2654435761u >> 8) % 4096) / 2048.0f - 1.0f;
-    for (size_t i = 0; i < m->count; i++) {
-        w[i] = (worker){.on = &m->item[i],
-                        .start = &start,
-                        .pixels = pixels,
-                        .out = malloc((room + 1) * sizeof(float)),
-                        .room = room,
-                        .seconds = seconds,
-                        .batch = o->batch};
-        if (!w[i].out)
-            code = EXIT_FAILED;
-    }
-    if (!pixels || code != EXIT_OK)
-        code = fail("out of memory");
-    while (code == EXIT_OK && begun < m->count &&
-           machine_thread(&w[begun].thread, run, &w[begun]))
-        begun++;
-    if (code == EXIT_OK && begun < m->count) {
-        fail("a thread cannot be started");
-        exit(EXIT_FAILED); /* those begun wait for ever */
-    }
-    if (code == EXIT_OK)
-        pthread_barrier_wait(&start);
-    for (size_t i = 0; i < begun; i++) {
-        pthread_join(w[i].thread, NULL);
-        lost += w[i].on->lost;
-    }
+    TRY(pool_begin(p, 1, warm, t));
+    pool_end(p);
+    TRY(pool_begin(p, 1, run, t));
+    pool_end(p);
     guard_end();
-    for (size_t i = 0; i < begun; i++)
-        if (w[i].on->lost)
-            machine_say(w[i].on, begun - lost);
-    if (code == EXIT_OK && lost == begun)
-        code = EXIT_FAILED;
-    if (code == EXIT_OK)
-        print(w, m->count, o, json);
-    pthread_barrier_destroy(&start);
-    for (size_t i = 0; i < m->count; i++)
-        free(w[i].out);
-    free(pixels);
-    free(w);
+    pool_tell(p);
+    code = p->left ? EXIT_OK : EXIT_FAILED;
+done:
     return code;
+}
+
+/* Pixels, which are arbitrary, and room for each device's numbers. */
+static int make_room(timing *t, const device_pool *p)
+{
+    const vitcl_session *s = p->item[0].session;
+    uint32_t height, width;
+    size_t n;
+    bool good;
+
+    vitcl_session_size(&height, &width, s);
+    n = (size_t)t->batch * 3 * height * width;
+    t->room = t->batch *
+              (size_t)(vitcl_session_classes(s) + vitcl_session_features(s));
+    t->pixels = malloc(n * sizeof *t->pixels);
+    t->share = calloc(p->count, sizeof *t->share);
+    good = t->pixels && t->share;
+    for (size_t i = 0; good && i < n; i++)
+        t->pixels[i] = (float)((i * 2654435761u >> 8) % 4096) / 2048.0f - 1.0f;
+    for (size_t i = 0; good && i < p->count; i++)
+        good = (t->share[i].out = malloc((t->room + 1) * sizeof(float)));
+    return good ? EXIT_OK : fail("out of memory");
 }
 
 int bench_devices(const model_options *o, double seconds, bool json)
 {
     vitcl_session_options options = session_options(o);
-    machines m = {.count = 0};
+    timing t = {.seconds = seconds, .batch = o->batch};
+    device_pool p = {.count = 0};
     int code;
 
-    TRY(machines_open(&m, o));
-    TRY(one_size(&options, m.item[0].model));
-    TRY(machines_start(&m, &options));
-    TRY(measure(&m, o, seconds, json));
+    TRY(pool_open(&p, o));
+    TRY(one_size(&options, p.item[0].model));
+    TRY(pool_sessions(&p, &options));
+    TRY(make_room(&t, &p));
+    TRY(measure(&p, &t));
+    print(&p, &t, json);
 done:
-    machines_close(&m);
+    for (size_t i = 0; t.share && i < p.count; i++)
+        free(t.share[i].out);
+    pool_close(&p);
+    free(t.share);
+    free(t.pixels);
     return code;
 }

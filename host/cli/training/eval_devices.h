@@ -1,19 +1,15 @@
 /*
- * eval_devices.h - scores by several devices: eval --devices.
+ * eval_devices.h - scores by the devices of eval.
  */
 #ifndef VT_CLI_EVAL_DEVICES_H
 #define VT_CLI_EVAL_DEVICES_H
-#include "cli/setup/machines.h"
 #include "parts/tally.h"
 #include "scoring.h"
-
-#include <vitcl_train.h>
 
 /* vt_evaluate_part() by all devices, of a shard or (n 0) of all pictures:
  * fills in the counts of `out`, and those of answers in `sum` if it has any.
  * Returns the exit status. */
 int eval_devices(vitcl_scores *out, vt_tally *sum, scoring *on,
-                 const machines *m, const vitcl_dataset *dataset,
-                 vt_shard shard);
+                 const vitcl_dataset *dataset, vt_shard shard);
 
 #endif

@@ -6,27 +6,9 @@
 
 #include "api/program.h"
 #include "base/status.h"
-#include "cli/setup/machines.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int open_several(scoring *s, const model_options *o)
-{
-    const vitcl_session_options options = session_options(o);
-    int code;
-
-    s->several = calloc(1, sizeof *s->several);
-    if (!s->several)
-        return fail("out of memory");
-    TRY(machines_open(s->several, o));
-    TRY(machines_start(s->several, &options));
-    s->device = s->several->item[0].device;
-    s->model = s->several->item[0].model;
-    s->session = s->several->item[0].session;
-done:
-    return code;
-}
 
 static vitcl_status open_data(vitcl_dataset **out, const char *path,
                               const char *split, bool follow,
@@ -84,10 +66,11 @@ int scoring_open(scoring *s, const model_options *common)
 
     o.batch = o.batch ? o.batch : 8;
     options = session_options(&o);
-    if (o.devices)
-        return open_several(s, &o);
-    TRY(open_model(&s->device, &s->model, &o));
-    TRY(start_session(&s->session, s->device, s->model, &options));
+    TRY(pool_open(&s->devices, &o));
+    TRY(pool_sessions(&s->devices, &options));
+    s->device = s->devices.item[0].device;
+    s->model = s->devices.item[0].model;
+    s->session = s->devices.item[0].session;
 done:
     return code;
 }
@@ -169,12 +152,5 @@ void scoring_close(scoring *s)
 {
     for (size_t i = 0; i < BROKEN_NAMED; i++)
         free(s->broken[i]);
-    if (s->several) {
-        machines_close(s->several);
-        free(s->several);
-        return;
-    }
-    vitcl_session_free(s->session);
-    vitcl_model_free(s->model);
-    vitcl_device_free(s->device);
+    pool_close(&s->devices);
 }

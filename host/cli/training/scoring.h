@@ -3,22 +3,20 @@
  */
 #ifndef VT_CLI_SCORING_H
 #define VT_CLI_SCORING_H
-#include "cli/setup/setup.h"
+#include "cli/devices/device_pool.h"
 
-#include <pthread.h>
 #include <vitcl_train.h>
 
 enum { BROKEN_NAMED = 10 };
 typedef struct scoring {
-    vitcl_device *device;
+    device_pool devices;
+    vitcl_device *device; /* of several, the first */
     vitcl_model *model;
     vitcl_session *session;
-    const float *vectors;     /* of the classes, which a text tower has made of
+    const float *vectors; /* of the classes, which a text tower has made of
                            * their names; NULL: the model has a classifier */
-    struct machines *several; /* NULL: one device, else the three are its
-                               * first one's */
-    size_t starting; /* devices of `several` that have not run yet: a crash may
-                      * be a driver's */
+    size_t starting; /* devices that have not run yet, where several do: a crash
+                      * may be a driver's */
     progress bar;
     pthread_mutex_t lock;       /* of these lines */
     char *broken[BROKEN_NAMED]; /* lines that were printed */
