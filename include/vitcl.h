@@ -197,12 +197,20 @@ void vitcl_device_free(vitcl_device *device);
  * classes, trained with vitcl_train(). */
 #define VITCL_MODEL_BUILTIN "builtin:cifar10"
 /* Loads a checkpoint. path: its folder, or its weight file with the config in
- * the same folder. device may be NULL for a model that is only described and
- * whose classes are read. VITCL_EIO: a file is missing; VITCL_ECORRUPT: a file
- * is damaged; VITCL_EUNSUPPORTED: the family or a feature of the model is not
- * supported. */
+ * the same folder, or a name for vitcl_model_find(). device may be NULL for a
+ * model that is only described and whose classes are read. VITCL_EIO: a file is
+ * missing; VITCL_ECORRUPT: a file is damaged; VITCL_EUNSUPPORTED: the family or
+ * a feature of the model is not supported. */
 VITCL_STATUS vitcl_model_load(vitcl_model **out, vitcl_device *device,
                               const char *path);
+/* Finds a checkpoint on this machine: out receives its path, with the final NUL
+ * at most `size` bytes; 4096 are enough. name: a path or VITCL_MODEL_BUILTIN,
+ * which stay as they are; or a model in the cache of Hugging Face:
+ * OWNER/NAME[@REVISION], also behind "hf-hub:" or "https://huggingface.co/"; or
+ * as people write it: vit_base_patch16_224 (timm's default tag), ViT-B-32
+ * (OpenCLIP's), ViT-B/32 (OpenAI's). Nothing is downloaded. VITCL_EIO: it is
+ * not there; the message says how to get it. */
+VITCL_STATUS vitcl_model_find(char *out, size_t size, const char *name);
 /* A checkpoint in memory: the contents of its files. */
 typedef struct {
     size_t size;
@@ -251,6 +259,7 @@ typedef struct {
                                         pools; count 0: there are no tokens */
     uint32_t
         channels; /* that it reads: 3, or 1, which is red's in RGB pixels */
+    int on_white; /* it puts transparent pictures on white */
 } vitcl_model_info;
 /* Describes the model for pictures of height x width pixels (0: its own) in a
  * batch (0: 1). */
@@ -323,24 +332,32 @@ typedef struct {
  * machine's memory), VITCL_DECODE_SECONDS (processor time per picture; 30) and
  * VITCL_DECODE_PIXELS (millions per picture; 179).
  * Both drop opacity, since they do not know the model. Some models (CLIP,
- * SigLIP, DINOv2) put transparent pictures on white instead: a loader does that
- * for its session, and so does the program vitcl. Folders of open_clip resize a
- * picture in the mode of its file. For such models, decode with
- * vitcl_loader_new(). */
+ * SigLIP, DINOv2) put transparent pictures on white instead:
+ * vitcl_model_image() does that, a loader for its session, and the program
+ * vitcl. Folders of open_clip resize a picture in the mode of its file: only a
+ * loader does that. */
 VITCL_STATUS vitcl_image_load(vitcl_image *out, const char *path);
 VITCL_STATUS vitcl_image_decode(vitcl_image *out, const void *bytes,
                                 size_t size, const char *name);
+/* The same for a model: transparent pictures are put on white if it does that.
+ * bytes NULL: from the file `name`. */
+VITCL_STATUS vitcl_model_image(vitcl_image *out, const vitcl_model *model,
+                               const void *bytes, size_t size,
+                               const char *name);
 /* NULL, or a one-line warning about what this process has decoded: without the
  * filter of system calls; with a decoder whose pixels are not quite Pillow's;
  * or grey of more than 8 bits that became white. Valid until the thread's next
  * call. */
 const char *vitcl_image_note(void);
-typedef enum { /* order of a pixel's bytes in memory; X: ignored */
+typedef enum { /* order of a pixel's bytes in memory; X: ignored; A: opacity,
+                * and the picture is put on white (vitcl_model_info) */
                VITCL_RGB,
                VITCL_BGR,
                VITCL_RGBX,
                VITCL_BGRX,
-               VITCL_GREY
+               VITCL_GREY,
+               VITCL_RGBA,
+               VITCL_BGRA
 } vitcl_layout;
 /* Makes a picture from decoded pixels, which are copied. stride_bytes: from the
  * start of one row to the next, at least a row's size; 0: exactly that. */
@@ -380,7 +397,7 @@ typedef struct {
                  each run slightly slower */
     /* NULL, or called during vitcl_session_new() (total: steps of preparation)
      * and after each batch of vitcl_classify() and vitcl_embed() (total:
-     * pictures). */
+     * pictures); vitcl_pictures has one for a call. */
     vitcl_progress progress;
     void *progress_context;
     const char *const *watch; /* NULL-ended patterns of tensors to show to
@@ -433,6 +450,28 @@ VITCL_STATUS vitcl_classify(vitcl_class *top, uint32_t k,
  * images may have been written. */
 VITCL_STATUS vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n);
+/* Pictures that one call answers, in any number: one of images, rgb and values,
+ * and NULL for the other two. */
+typedef struct {
+    size_t size;
+    uint32_t n;
+    const vitcl_image *images; /* of any size; they are prepared first */
+    const uint8_t *rgb;        /* prepared, as for vitcl_session_run_rgb() */
+    const float *values;       /* as for vitcl_session_run_values() */
+    /* NULL: the session's. Called after each batch, with pictures. */
+    vitcl_progress progress;
+    void *context;
+} vitcl_pictures;
+/* vitcl_classify() of them: the probabilities are the model's, with its
+ * temperature, whichever form the pictures have. */
+VITCL_STATUS vitcl_session_classify(vitcl_class *top, uint32_t k,
+                                    vitcl_session *session,
+                                    const vitcl_pictures *pictures);
+/* vitcl_embed() of them, and of any tensor that vitcl_session_read() reads:
+ * `name`, of `each` numbers a picture, such as "logits": out[n * each]. */
+VITCL_STATUS vitcl_session_compute(float *out, size_t each,
+                                   vitcl_session *session, const char *name,
+                                   const vitcl_pictures *pictures);
 /* Whether a prepared picture is of the kind that the model was trained with: 0
  * if it is, or if the model does not know; 1 if it has finer detail, -1 if
  * less. Answers to pictures of another kind should not be relied on, whatever
@@ -596,6 +635,8 @@ void vitcl_log_set(vitcl_log log, void *context);
  *              VITCL_CACHE=off     do not store compiled programs
  *              XDG_CACHE_HOME, XDG_CONFIG_HOME, or else HOME
  *                                  where programs and tuned parameters are
+ *              HF_HUB_CACHE, HF_HOME, or else the two above
+ *                                  where the cache of Hugging Face is
  *              POCL_WORK_GROUP_SPECIALIZATION=0, POCL_KERNEL_CACHE=0
  *                                  with one of them programs of PoCL are
  *                                  stored, too; else PoCL stores them

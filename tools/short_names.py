@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """short_names.py [--check] - the names that people write for published models.
 
-Writes host/cli/setup/short_names.c. Of timm: the architectures of its ViT
+Writes host/models/short_names.c. Of timm: the architectures of its ViT
 modules, each with the repository of its default tag. Of OpenCLIP: its ViTs, each
 with the repository of the longest training on LAION-2B, else the only one. Of
 OpenAI's own package: its ViTs, one of which is the only one of its OpenCLIP name.
@@ -19,7 +19,7 @@ import warnings
 
 warnings.filterwarnings("ignore")
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
-                    "host", "cli", "setup", "short_names.c")
+                    "host", "models", "short_names.c")
 MODULES = ["vision_transformer", "vision_transformer_hybrid", "vision_transformer_relpos",
            "vision_transformer_sam", "deit", "beit", "eva", "naflexvit", "resnetv2"]
 # As clip.available_models() spells them, and where OpenAI publishes them.
@@ -33,7 +33,7 @@ HEAD = """\
  * short_names.c - the names that people write for published models. Made by
  * tools/short_names.py from timm %s and open_clip %s.
  */
-#include "model_names.h"
+#include "models/hub.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static const char *const rows[] = {
 %s};
 // clang-format on
 
-bool hub_full_name(char out[HUB_NAME], const char *word)
+bool vt_hub_full_name(char out[VT_HUB_NAME], const char *word)
 {
     const size_t n = strlen(word);
 
@@ -54,9 +54,9 @@ bool hub_full_name(char out[HUB_NAME], const char *word)
         if (n == 0 || strncmp(row, word, n) != 0)
             continue;
         if (row[n] == ' ')
-            return snprintf(out, HUB_NAME, "%%s", row + n + 1) < HUB_NAME;
+            return snprintf(out, VT_HUB_NAME, "%%s", row + n + 1) < VT_HUB_NAME;
         if (row[n] == '.' && !strchr(row, ' '))
-            return snprintf(out, HUB_NAME, "timm/%%s", row) < HUB_NAME;
+            return snprintf(out, VT_HUB_NAME, "timm/%%s", row) < VT_HUB_NAME;
     }
     return false;
 }

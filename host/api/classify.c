@@ -25,13 +25,26 @@ done:
 /* What is asked, and how far it is answered. */
 typedef struct asking {
     vitcl_session *s;
-    const vitcl_image *images;
-    uint32_t n, prepared, answered;
-    float *out;       /* features */
+    vitcl_pictures of;
+    uint32_t prepared, answered;
+    float *out;       /* numbers of a tensor, `each` a picture */
     vitcl_class *top; /* NULL: no classes */
     uint32_t k;
+    size_t each;
     vitcl_status bad; /* of the first picture without an answer */
 } asking;
+
+/* The next batch, without its pixels. */
+static vitcl_batch cut_batch(const asking *a)
+{
+    const vitcl_session *s = a->s;
+    const uint32_t n = VT_MIN(a->of.n - a->prepared, s->batch);
+
+    return (vitcl_batch){.n = n,
+                         .out = a->top ? s->logits
+                                       : a->out + (size_t)a->prepared * a->each,
+                         .own = n ? s->picture : NULL};
+}
 
 /* Prepares the next batch. */
 static vitcl_status next_batch(void *context, vitcl_batch *batch, int wait)
@@ -39,19 +52,15 @@ static vitcl_status next_batch(void *context, vitcl_batch *batch, int wait)
     vitcl_status st = VITCL_OK;
     asking *a = context;
     vitcl_session *s = a->s;
-    const uint32_t n = VT_MIN(a->n - a->prepared, s->batch);
+    const size_t bytes = (size_t)s->height * s->width * 3;
+    vitcl_batch b = cut_batch(a);
 
     (void)wait;
-    if (n == 0)
-        return VITCL_OK;
-    for (uint32_t i = 0; i < n; i++)
-        VT_TRY(place_picture(s, &a->images[a->prepared + i], i));
-    *batch = (vitcl_batch){
-        .rgb = s->picture,
-        .n = n,
-        .out = a->top ? s->logits : a->out + (size_t)a->prepared * s->features,
-        .own = a};
-    a->prepared += n;
+    b.rgb = a->of.rgb ? a->of.rgb + a->prepared * bytes : s->picture;
+    for (uint32_t i = 0; a->of.images && i < b.n; i++)
+        VT_TRY(place_picture(s, &a->of.images[a->prepared + i], i));
+    a->prepared += b.n;
+    *batch = b;
 done:
     return st;
 }
@@ -80,6 +89,15 @@ static void calibrate(float *logits, const vitcl_session *s)
         logits[c] /= temperature;
 }
 
+static vitcl_status tell(const asking *a)
+{
+    if (!a->of.progress)
+        return vt_session_tell(a->s, a->answered, a->of.n);
+    return a->of.progress(a->of.context, a->answered, a->of.n)
+               ? vt_fail(VITCL_ESTOPPED, "stopped by the caller")
+               : VITCL_OK;
+}
+
 static vitcl_status take_classes(void *context, const vitcl_batch *b)
 {
     asking *a = context;
@@ -97,28 +115,111 @@ static vitcl_status take_classes(void *context, const vitcl_batch *b)
             no_answer(&a->bad, best, a->k, s, a->answered, i);
     }
     a->answered += b->n;
-    return vt_session_tell(s, a->answered, a->n);
+    return tell(a);
 }
 
-static vitcl_status take_features(void *context, const vitcl_batch *b)
+static vitcl_status take_numbers(void *context, const vitcl_batch *b)
 {
     asking *a = context;
-    const size_t width = a->s->features;
 
     for (uint32_t i = 0; i < b->n; i++)
-        if (!vt_all_finite(b->out + i * width, width))
+        if (!vt_all_finite(b->out + i * a->each, a->each))
             explain(&a->bad, a->s, a->answered, i);
     a->answered += b->n;
-    return vt_session_tell(a->s, a->answered, a->n);
+    return tell(a);
 }
 
-static vitcl_status ask(asking *a, const char *tensor, size_t each,
-                        vitcl_sink take)
+/* Values are not sent in advance. */
+static vitcl_status run_values(asking *a, const char *tensor, vitcl_sink take)
+{
+    vitcl_session *s = a->s;
+    const size_t pixels = (size_t)s->height * s->width * 3;
+    const vt_val v = vt_session_value(s, tensor);
+    vitcl_status st = VITCL_OK;
+
+    VT_TRY(vt_session_each(s, tensor, a->each));
+    while (a->prepared < a->of.n) {
+        const vitcl_batch b = cut_batch(a);
+
+        VT_TRY(
+            vt_session_run_values(s, a->of.values + a->prepared * pixels, b.n));
+        VT_TRY(vt_session_read(b.out, b.n * a->each, s, v, b.n));
+        a->prepared += b.n;
+        VT_TRY(take(a, &b));
+    }
+done:
+    return st;
+}
+
+static vitcl_status ask(asking *a, const char *tensor)
+{
+    const vitcl_sink take = a->top ? take_classes : take_numbers;
+    vitcl_status st;
+
+    VT_TRY(a->of.values ? run_values(a, tensor, take)
+                        : vt_session_batches(a->s, tensor, a->each, next_batch,
+                                             take, a));
+    st = a->bad;
+done:
+    return st;
+}
+
+static vitcl_status has_classes(const vitcl_session *s, uint32_t k)
+{
+    if (!s->classes)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "this model has no classifier; vitcl_embed() gives its "
+                       "features");
+    return k >= 1 && k <= s->classes
+               ? VITCL_OK
+               : vt_fail(VITCL_EINVAL,
+                         "the %u best of %u classes were asked for", k,
+                         s->classes);
+}
+
+static vitcl_status take_pictures(vitcl_pictures *out, const vitcl_pictures *p)
 {
     vitcl_status st;
 
-    VT_TRY(vt_session_batches(a->s, tensor, each, next_batch, take, a));
-    st = a->bad;
+    VT_TRY(vt_sized_options(out, sizeof *out, p, "vitcl_pictures"));
+    if (!out->images + !out->rgb + !out->values != 2)
+        st = vt_fail(VITCL_EINVAL, "pictures are given as exactly one of "
+                                   "images, rgb and values");
+done:
+    return st;
+}
+
+vitcl_status vitcl_session_classify(vitcl_class *top, uint32_t k,
+                                    vitcl_session *session,
+                                    const vitcl_pictures *pictures)
+{
+    asking a = {.s = session, .top = top, .k = k};
+    vitcl_status st;
+
+    VT_GIVEN(top);
+    VT_GIVEN(session);
+    VT_GIVEN(pictures);
+    VT_TRY(take_pictures(&a.of, pictures));
+    VT_TRY(has_classes(session, k));
+    a.each = session->classes;
+    VT_RETURN_ALONE(session, "session", ask(&a, "logits"));
+done:
+    return st;
+}
+
+vitcl_status vitcl_session_compute(float *out, size_t each,
+                                   vitcl_session *session, const char *name,
+                                   const vitcl_pictures *pictures)
+{
+    asking a = {.s = session, .out = out, .each = each};
+    vitcl_status st;
+
+    VT_GIVEN(out);
+    VT_GIVEN(session);
+    VT_GIVEN(name);
+    VT_GIVEN(pictures);
+    VT_TRY(take_pictures(&a.of, pictures));
+    VT_RETURN_ALONE(session, "session", ask(&a, name));
 done:
     return st;
 }
@@ -127,33 +228,21 @@ vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,
                             vitcl_session *session, const vitcl_image *images,
                             uint32_t n)
 {
-    vitcl_session *s = session;
-    asking a = {.s = s, .images = images, .n = n, .top = top, .k = k};
+    const vitcl_pictures of = {.size = sizeof of, .n = n, .images = images};
 
-    VT_GIVEN(top);
-    VT_GIVEN(session);
     VT_GIVEN(images);
-    if (!s->classes)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "this model has no classifier; vitcl_embed() gives its "
-                       "features");
-    if (k < 1 || k > s->classes)
-        return vt_fail(VITCL_EINVAL, "the %u best of %u classes were asked for",
-                       k, s->classes);
-    VT_RETURN_ALONE(session, "session",
-                    ask(&a, "logits", s->classes, take_classes));
+    return vitcl_session_classify(top, k, session, &of);
 }
 
 vitcl_status vitcl_embed(float *out, vitcl_session *session,
                          const vitcl_image *images, uint32_t n)
 {
-    asking a = {.s = session, .images = images, .n = n, .out = out};
+    const vitcl_pictures of = {.size = sizeof of, .n = n, .images = images};
 
-    VT_GIVEN(out);
     VT_GIVEN(session);
     VT_GIVEN(images);
-    VT_RETURN_ALONE(session, "session",
-                    ask(&a, "features", session->features, take_features));
+    return vitcl_session_compute(out, session->features, session, "features",
+                                 &of);
 }
 
 static bool better(const float *logits, uint32_t a, uint32_t b)

@@ -91,6 +91,9 @@ bool vt_handle_fits(const vt_plan *plan, const vitcl_model *model,
 vitcl_status vt_handle_size(uint32_t *height, uint32_t *width, uint32_t *batch,
                             const vitcl_model *model);
 
+/* Does the model put transparent pictures on white? */
+bool vt_model_on_white(const vitcl_model *model);
+
 /* ---- session.c ---- */
 /* Are n pictures a batch, and does the session know how to normalise them? */
 vitcl_status vt_session_takes_rgb(const vitcl_session *s, uint32_t n);
@@ -106,6 +109,9 @@ vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,
 /* vitcl_session_run_rgb(), for a call that uses the session. */
 vitcl_status vt_session_run_rgb(vitcl_session *s, const uint8_t *rgb,
                                 uint32_t n);
+/* vitcl_session_run_values(), likewise. */
+vitcl_status vt_session_run_values(vitcl_session *s, const float *values,
+                                   uint32_t n);
 /* Tells the caller's progress function after a batch; VITCL_ESTOPPED if it
  * wants no more. */
 vitcl_status vt_session_tell(const vitcl_session *s, uint64_t done,
@@ -125,6 +131,9 @@ vitcl_status vt_grids_read(float *out, size_t room, const vitcl_session *s,
                            vt_val v, uint32_t n);
 
 /* ---- send.c ---- */
+/* An error unless this tensor has so many numbers of each picture. */
+vitcl_status vt_session_each(const vitcl_session *s, const char *name,
+                             size_t each);
 /* vitcl_session_run_batches(), for a call that uses the session. */
 vitcl_status vt_session_batches(vitcl_session *s, const char *name, size_t each,
                                 vitcl_source next, vitcl_sink take,

@@ -4,6 +4,7 @@
 #include "api/handles.h"
 #include "api/program.h"
 #include "base/memory.h"
+#include "models/preprocess.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,13 +19,13 @@ struct vitcl_loader {
 
 /* Decodes in a new process, which then ends. bytes NULL: reads the file. */
 static vitcl_status decode_one(vitcl_image *out, const void *bytes, size_t size,
-                               const char *path)
+                               const char *path, bool on_white)
 {
     vitcl_status st;
     vt_decoder_pool *pool = NULL;
     vt_picture p = {.rgb = NULL};
 
-    VT_TRY(vt_pool_new(&pool, NULL, 1));
+    VT_TRY(vt_pool_new_one(&pool, on_white));
     VT_TRY(bytes ? vt_pool_push_bytes(pool, bytes, size, path)
                  : vt_pool_push(pool, path));
     VT_TRY(vt_pool_whole(&p, pool));
@@ -39,14 +40,33 @@ vitcl_status vitcl_image_decode(vitcl_image *out, const void *bytes,
 {
     VT_GIVEN(out);
     VT_GIVEN(bytes);
-    return decode_one(out, bytes, size, name ? name : "picture");
+    return decode_one(out, bytes, size, name ? name : "picture", false);
 }
 
 vitcl_status vitcl_image_load(vitcl_image *out, const char *path)
 {
     VT_GIVEN(out);
     VT_GIVEN(path);
-    return decode_one(out, NULL, 0, path);
+    return decode_one(out, NULL, 0, path, false);
+}
+
+bool vt_model_on_white(const vitcl_model *model)
+{
+    vt_preprocess how;
+
+    return vt_model_preprocess(&how, model->model, 0, 0) == VITCL_OK &&
+           how.on_white;
+}
+
+vitcl_status vitcl_model_image(vitcl_image *out, const vitcl_model *model,
+                               const void *bytes, size_t size, const char *name)
+{
+    VT_GIVEN(out);
+    VT_GIVEN(model);
+    if (!bytes)
+        VT_GIVEN(name);
+    return decode_one(out, bytes, size, name ? name : "picture",
+                      vt_model_on_white(model));
 }
 
 static void add_note(char *text, size_t room, const char *note)

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 vitcl_model *vt_handle_ref(vitcl_model *model)
 {
@@ -46,15 +47,37 @@ vitcl_status vitcl_model_load(vitcl_model **out, vitcl_device *device,
     vitcl_status st = VITCL_OK;
     const double from = vt_now_ms();
     vt_model *m = NULL;
+    char *place = NULL;
 
     VT_GIVEN(out);
     VT_GIVEN(path);
-    VT_TRY(vt_model_open(&m, path));
+    VT_TRY(vt_hub_path(&place, path));
+    VT_TRY(vt_model_open(&m, place));
     vt_log("model %s: %s from %s, %.1f M parameters, opened in %.0f ms", path,
            vt_model_family(m), vt_model_type(m),
            (double)vt_model_parameters(m) / 1e6, vt_now_ms() - from);
     VT_TRY(wrap(out, device, m));
 done:
+    free(place);
+    return st;
+}
+
+vitcl_status vitcl_model_find(char *out, size_t size, const char *name)
+{
+    vitcl_status st = VITCL_OK;
+    char *place = NULL;
+
+    VT_GIVEN(out);
+    VT_GIVEN(name);
+    VT_TRY(vt_hub_path(&place, name));
+    if (strcmp(place, VITCL_MODEL_BUILTIN) != 0 && access(place, F_OK) != 0)
+        VT_TRY(vt_fail(VITCL_EIO, "%s: no such file, folder or model", name));
+    if (strlen(place) >= size)
+        VT_TRY(vt_fail(VITCL_EINVAL, "%s: its path has %zu bytes, %zu fit",
+                       name, strlen(place) + 1, size));
+    memcpy(out, place, strlen(place) + 1);
+done:
+    free(place);
     return st;
 }
 
@@ -306,6 +329,7 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     info.weights_bytes = info.parameters * sizeof(float);
     info.activation_bytes = vt_plan_memory_of(p).arena;
     info.tensor_bytes = vt_plan_memory_of(p).largest_value;
+    info.on_white = vt_model_on_white(model);
     vt_sized_give(out, &info, sizeof info);
 done:
     vt_plan_free(p);

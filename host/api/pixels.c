@@ -3,15 +3,15 @@
  */
 #include "api/handles.h"
 #include "base/memory.h"
+#include "image/decoders.h"
 
 /* Bytes a pixel, and the offsets of red, green and blue. */
 static const struct layout {
-    uint8_t bytes, red, green, blue;
-} layouts[] = {[VITCL_RGB] = {3, 0, 1, 2},
-               [VITCL_BGR] = {3, 2, 1, 0},
-               [VITCL_RGBX] = {4, 0, 1, 2},
-               [VITCL_BGRX] = {4, 2, 1, 0},
-               [VITCL_GREY] = {1, 0, 0, 0}};
+    uint8_t bytes, red, green, blue, alpha; /* alpha 0: none */
+} layouts[] = {[VITCL_RGB] = {3, 0, 1, 2, 0},  [VITCL_BGR] = {3, 2, 1, 0, 0},
+               [VITCL_RGBX] = {4, 0, 1, 2, 0}, [VITCL_BGRX] = {4, 2, 1, 0, 0},
+               [VITCL_GREY] = {1, 0, 0, 0, 0}, [VITCL_RGBA] = {4, 0, 1, 2, 3},
+               [VITCL_BGRA] = {4, 2, 1, 0, 3}};
 
 vitcl_status vitcl_image_new(vitcl_image *out, const void *pixels,
                              uint32_t width, uint32_t height,
@@ -45,9 +45,10 @@ vitcl_status vitcl_image_new(vitcl_image *out, const void *pixels,
         const uint8_t *p = row;
 
         for (uint32_t x = 0; x < width; x++, p += l->bytes) {
-            *to++ = p[l->red];
-            *to++ = p[l->green];
-            *to++ = p[l->blue];
+            to[0] = p[l->red], to[1] = p[l->green], to[2] = p[l->blue];
+            if (l->alpha)
+                vt_lay_on_white(to, p[l->alpha]);
+            to += 3;
         }
         if (y + 1 < height)
             row += stride_bytes;

@@ -6,6 +6,7 @@
 #ifndef VT_API_PROGRAM_H
 #define VT_API_PROGRAM_H
 #include "eval/evaluate.h"
+#include "models/hub.h"
 #include "tune/candidate.h"
 #include "tune/tuner.h"
 #include "weights/weights.h"

@@ -135,9 +135,8 @@ done:
     return st;
 }
 
-vitcl_status vt_session_batches(vitcl_session *s, const char *name, size_t each,
-                                vitcl_source next, vitcl_sink take,
-                                void *context)
+vitcl_status vt_session_each(const vitcl_session *s, const char *name,
+                             size_t each)
 {
     const vt_val v = vt_session_value(s, name);
 
@@ -149,7 +148,20 @@ vitcl_status vt_session_batches(vitcl_session *s, const char *name, size_t each,
         return vt_fail(VITCL_EINVAL,
                        "%s does not have %zu numbers for each picture", name,
                        each);
-    return run_all(&(running){s, v, each, next, take, context});
+    return VITCL_OK;
+}
+
+vitcl_status vt_session_batches(vitcl_session *s, const char *name, size_t each,
+                                vitcl_source next, vitcl_sink take,
+                                void *context)
+{
+    vitcl_status st;
+
+    VT_TRY(vt_session_each(s, name, each));
+    VT_TRY(run_all(
+        &(running){s, vt_session_value(s, name), each, next, take, context}));
+done:
+    return st;
 }
 
 vitcl_status vitcl_session_run_batches(vitcl_session *session, const char *name,

@@ -386,8 +386,8 @@ vitcl_status vitcl_session_run_rgb(vitcl_session *session, const uint8_t *rgb,
     VT_RETURN_ALONE(session, "session", vt_session_run_rgb(session, rgb, n));
 }
 
-static vitcl_status run_values(vitcl_session *s, const float *values,
-                               uint32_t n)
+vitcl_status vt_session_run_values(vitcl_session *s, const float *values,
+                                   uint32_t n)
 {
     vitcl_status st = VITCL_OK;
 
@@ -409,7 +409,8 @@ vitcl_status vitcl_session_run_values(vitcl_session *session,
 {
     VT_GIVEN(session);
     VT_GIVEN(values);
-    VT_RETURN_ALONE(session, "session", run_values(session, values, n));
+    VT_RETURN_ALONE(session, "session",
+                    vt_session_run_values(session, values, n));
 }
 
 vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,

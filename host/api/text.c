@@ -8,6 +8,7 @@
  * finished when a batch first needs it. They have the same weights.
  */
 #include "api/text.h"
+#include "models/hub.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -170,6 +171,7 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
     vitcl_text *t = NULL;
     vitcl_text_options o;
     size_t tokens = 0, numbers = 0, masks = 0;
+    char *place = NULL;
 
     VT_GIVEN(out);
     VT_GIVEN(path);
@@ -182,11 +184,12 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
                        "a batch of %u is above the limit of 65536", o.batch);
     VT_TRY(VT_NEW(&t, 1));
     t->batch = o.batch ? o.batch : 1;
-    VT_TRY(vt_tower_open(&t->model, path));
+    VT_TRY(vt_hub_path(&place, path));
+    VT_TRY(vt_tower_open(&t->model, place));
     t->context = (size_t)vt_model_config(t->model)->context;
     t->width = (size_t)vt_model_config(t->model)->width;
     t->heads = (size_t)vt_model_config(t->model)->heads;
-    open_tokenizer(t, path, o.lower_case != 0);
+    open_tokenizer(t, place, o.lower_case != 0);
     VT_TRY(follow_tokenizer(t));
     if (!device) {
         *out = t, t = NULL;
@@ -217,6 +220,7 @@ vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
            vt_now_ms() - from);
     *out = t, t = NULL;
 done:
+    free(place);
     vitcl_text_free(t);
     return st;
 }

@@ -21,7 +21,7 @@ static const opt options[] = {OPT_ROW(models, 0, "json", OPT_FLAG, NULL,
 enum { REPOSITORIES_MAX = 10000, FAMILY = 32, SHORT = 7 };
 
 typedef struct row {
-    char name[HUB_NAME], commit[HUB_COMMIT], family[FAMILY];
+    char name[VT_HUB_NAME], commit[VT_HUB_COMMIT], family[FAMILY];
     char *path;     /* NULL: built in */
     uint64_t bytes; /* of its files */
 } row;
@@ -68,11 +68,11 @@ static int by_name(const void *a, const void *b)
 
 static int add_named(rows *all, row *r, const char *cache)
 {
-    static hub_snapshot at;
-    static char why[HUB_WHY];
+    static vt_hub_snapshot at;
+    static char why[VT_HUB_WHY];
     vitcl_status st = VITCL_EINVAL;
 
-    if (hub_find(&at, why, cache, r->name))
+    if (vt_hub_find(&at, why, cache, r->name))
         st = recognise(r, at.path);
     if (st == VITCL_ENOMEM)
         return failed();
@@ -104,7 +104,7 @@ static int add_cached(rows *all, const char *cache)
             code = fail("%s: %s", cache, strerror(errno));
         if (!e)
             break;
-        if (hub_name(r.name, e->d_name))
+        if (vt_hub_name(r.name, e->d_name))
             TRY(add_named(all, &r, cache));
     }
 done:
@@ -166,7 +166,7 @@ static void print_table(const rows *all)
 static int run(void *into, const words *operands)
 {
     const models *o = into;
-    static char cache[HUB_PATH];
+    static char cache[VT_HUB_PATH];
     row own = {.name = VITCL_MODEL_BUILTIN};
     rows all = {.item = NULL};
     int code;
@@ -174,7 +174,7 @@ static int run(void *into, const words *operands)
     (void)operands;
     TRY(recognise(&own, own.name));
     TRY(add(&all, &own, NULL));
-    if (hub_cache(cache))
+    if (vt_hub_cache(cache))
         TRY(add_cached(&all, cache));
     if (!o->json)
         print_table(&all);

@@ -63,17 +63,17 @@ static bool read_token(char token[TOKEN_ROOM], const char *path)
 /* Leaves the token empty if there is none. */
 static int find_token(char token[TOKEN_ROOM])
 {
-    static char path[HUB_PATH];
+    static char path[VT_HUB_PATH];
     const char *value = secure_getenv("HF_TOKEN"), *from = "HF_TOKEN";
     bool good = true;
 
     token[0] = '\0';
     if (value && value[0]) {
         good = snprintf(token, TOKEN_ROOM, "%s", value) < TOKEN_ROOM;
-    } else if (hub_variable(path, "HF_TOKEN_PATH", "") ||
-               hub_variable(path, "HF_HOME", "/token") ||
-               hub_variable(path, "XDG_CACHE_HOME", "/huggingface/token") ||
-               hub_variable(path, "HOME", "/.cache/huggingface/token")) {
+    } else if (vt_hub_variable(path, "HF_TOKEN_PATH", "") ||
+               vt_hub_variable(path, "HF_HOME", "/token") ||
+               vt_hub_variable(path, "XDG_CACHE_HOME", "/huggingface/token") ||
+               vt_hub_variable(path, "HOME", "/.cache/huggingface/token")) {
         good = read_token(token, path);
         from = path;
     }
@@ -191,10 +191,10 @@ static int pull_one(const char *word, const vt_pull *common)
     static char path[VT_PULL_PATH];
     vt_pull p = *common;
     showing s = {.started = false};
-    hub_named n;
+    vt_hub_named n;
     vitcl_status st;
 
-    if (!hub_parse(&n, word))
+    if (!parse_name(&n, word))
         return no_name(word);
     say_full_name();
     p.owner = n.owner, p.name = n.name;
@@ -218,13 +218,13 @@ static int pull_one(const char *word, const vt_pull *common)
 
 static int run(void *into, const words *operands)
 {
-    static char cache[HUB_PATH], token[TOKEN_ROOM], endpoint[ENDPOINT_ROOM];
+    static char cache[VT_HUB_PATH], token[TOKEN_ROOM], endpoint[ENDPOINT_ROOM];
     vt_pull p = {.cache = cache,
                  .endpoint = endpoint,
                  .stopped = stopped,
                  .say = say_news,
                  .moved = moved};
-    hub_named n;
+    vt_hub_named n;
     int code;
 
     (void)into;
@@ -233,12 +233,12 @@ static int run(void *into, const words *operands)
             "no model given; name one as OWNER/NAME, or short, such as "
             "vit_base_patch16_224");
     for (size_t i = 0; i < operands->count; i++)
-        if (!hub_parse(&n, operands->item[i]))
+        if (!parse_name(&n, operands->item[i]))
             return no_name(operands->item[i]);
     TRY(vt_pull_ready());
     if (is_true("HF_HUB_OFFLINE"))
         return fail("HF_HUB_OFFLINE is set: nothing is downloaded; unset it");
-    if (!hub_cache(cache))
+    if (!vt_hub_cache(cache))
         return fail("neither HF_HOME nor HOME says where the cache of Hugging "
                     "Face is");
     TRY(find_endpoint(endpoint));

@@ -194,6 +194,9 @@ vitcl_status vt_pool_new(vt_decoder_pool **out, const vt_preprocess *how,
 #define VT_THUMB_MAX 1024u
 vitcl_status vt_pool_new_thumbs(vt_decoder_pool **out, const vt_preprocess *how,
                                 unsigned workers, uint32_t side);
+/* A pool of whole pictures with one process. on_white: as vt_preprocess has
+ * it. */
+vitcl_status vt_pool_new_one(vt_decoder_pool **out, bool on_white);
 /* A pool of whole pictures with one process. Its memory is one share of what
  * `sharers` such pools divide; VITCL_ENOMEM if that is too little. large: it
  * gets the half that is reserved for large pictures. */

@@ -93,18 +93,24 @@ vitcl_status vt_pool_new_thumbs(vt_decoder_pool **out, const vt_preprocess *how,
                                 unsigned workers, uint32_t side)
 {
     vt_decode_limits limits;
-    vitcl_status st;
+    const vitcl_status st = vt_decode_limits_get(&limits, workers);
 
-    VT_TRY(vt_decode_limits_get(&limits, workers));
-    VT_TRY(make(out, how, &limits, side));
-done:
-    return st;
+    return st == VITCL_OK ? make(out, how, &limits, side) : st;
 }
 
 vitcl_status vt_pool_new(vt_decoder_pool **out, const vt_preprocess *how,
                          unsigned workers)
 {
     return vt_pool_new_thumbs(out, how, workers, 0);
+}
+
+vitcl_status vt_pool_new_one(vt_decoder_pool **out, bool on_white)
+{
+    const vitcl_status st = vt_pool_new(out, NULL, 1);
+
+    if (st == VITCL_OK)
+        (*out)->how.on_white = on_white;
+    return st;
 }
 
 vitcl_status vt_pool_new_shared(vt_decoder_pool **out, unsigned sharers,
@@ -463,10 +469,7 @@ vitcl_status vt_pool_whole(vt_picture *out, vt_decoder_pool *p)
     if (p->pending == 0 || !p->whole)
         return vt_fail(VITCL_EINVAL, "no picture was pushed");
     j = await(p);
-    if (j->status != VITCL_OK) {
-        st = failure_of(j);
-        goto done;
-    }
+    VT_TRY(j->status == VITCL_OK ? VITCL_OK : failure_of(j));
     picture = (vt_picture){j->width, j->height, NULL};
     VT_TRY(vt_new(&picture.rgb, (size_t)j->width * j->height, 3));
     VT_TRY(copy_pixels(picture.rgb, p, j, 0,

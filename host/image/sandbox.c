@@ -254,9 +254,9 @@ static vitcl_status decode(vt_decode_reply *reply, const vt_decode_order *order,
         VT_TRY(vt_image_decode_own(&in, &own, bytes, (size_t)order->size,
                                    order->name));
     else
-        VT_TRY((!order->whole && order->how.on_white ? vt_image_decode_on_white
-                                                     : vt_image_decode)(
-            &in, bytes, (size_t)order->size, order->name));
+        VT_TRY(
+            (order->how.on_white ? vt_image_decode_on_white : vt_image_decode)(
+                &in, bytes, (size_t)order->size, order->name));
     VT_TRY(write_thumb(reply, &in, order));
     if (!order->whole && !order->how.width)
         goto done;

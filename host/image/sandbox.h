@@ -24,7 +24,7 @@ typedef struct vt_decode_order {
     uint64_t thumb_offset;
     uint32_t side;     /* of the thumbnail; 0: none */
     vt_preprocess how; /* of no width: only the thumbnail */
-    bool whole;        /* as decoded; `how` is ignored */
+    bool whole;        /* as decoded; of `how`, only on_white counts */
     char name[VT_NAME_ROOM];
 } vt_decode_order;
 

@@ -31,6 +31,8 @@ int32_t vt_ids[VT_ROOM];
 char vt_text[100];
 vitcl_session_options vt_session_options = {
     .size = sizeof vt_session_options, .batch = 2, .gradients = 1};
+vitcl_pictures vt_pictures = {
+    .size = sizeof vt_pictures, .n = 1, .rgb = vt_rgb};
 vitcl_text_options vt_text_options = {.size = sizeof vt_text_options};
 vitcl_train_options vt_train_options = {.size = sizeof vt_train_options,
                                         .preset = "vit-ti/16",

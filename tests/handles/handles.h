@@ -53,6 +53,7 @@ extern uint32_t vt_labels[VT_CLASSES], vt_words[VT_ROOM];
 extern int32_t vt_ids[VT_ROOM];
 extern char vt_text[100];
 extern vitcl_session_options vt_session_options;
+extern vitcl_pictures vt_pictures;
 extern vitcl_text_options vt_text_options;
 extern vitcl_train_options vt_train_options;
 extern vitcl_model_files vt_files;

@@ -48,11 +48,10 @@ Test(memory, pixels_in_every_layout)
         vitcl_layout layout;
         size_t bytes;
         int at[3]; /* of red, green, blue */
-    } ways[] = {{VITCL_RGB, 3, {0, 1, 2}},
-                {VITCL_BGR, 3, {2, 1, 0}},
-                {VITCL_RGBX, 4, {0, 1, 2}},
-                {VITCL_BGRX, 4, {2, 1, 0}},
-                {VITCL_GREY, 1, {0, 0, 0}}};
+    } ways[] = {{VITCL_RGB, 3, {0, 1, 2}},  {VITCL_BGR, 3, {2, 1, 0}},
+                {VITCL_RGBX, 4, {0, 1, 2}}, {VITCL_BGRX, 4, {2, 1, 0}},
+                {VITCL_GREY, 1, {0, 0, 0}}, {VITCL_RGBA, 4, {0, 1, 2}},
+                {VITCL_BGRA, 4, {2, 1, 0}}};
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         for (size_t gap = 0; gap < 8; gap += 7) {
@@ -60,7 +59,8 @@ Test(memory, pixels_in_every_layout)
             uint8_t *p = at_the_end(stride * (H - 1) + row);
             vitcl_image image = {0, 0, NULL};
 
-            memset(p, 0xee, stride * (H - 1) + row);
+            memset(p, ways[i].layout < VITCL_RGBA ? 0xee : 0xff,
+                   stride * (H - 1) + row);
             for (int y = 0; y < H; y++)
                 for (int x = 0; x < W; x++)
                     for (int c = 0; c < 3; c++)
@@ -79,6 +79,26 @@ Test(memory, pixels_in_every_layout)
                                      stride, x, y, c);
             vitcl_image_free(&image);
         }
+}
+
+/* Every opacity: within a rounding of the exact mean with white. */
+Test(memory, opacity_is_put_on_white)
+{
+    static uint8_t p[256 * 256 * 4];
+    vitcl_image image = {0, 0, NULL};
+
+    for (size_t i = 0; i < sizeof p / 4; i++) {
+        p[4 * i] = p[4 * i + 1] = p[4 * i + 2] = (uint8_t)(i % 256);
+        p[4 * i + 3] = (uint8_t)(i / 256);
+    }
+    need(vitcl_image_new(&image, p, 256, 256, 0, VITCL_RGBA));
+    for (size_t i = 0; i < sizeof p / 4; i++) {
+        const double a = (double)(i / 256) / 255,
+                     want = a * (double)(i % 256) + (1 - a) * 255;
+
+        cr_assert_float_eq((double)image.rgb[3 * i + 1], want, 0.51, "%zu", i);
+    }
+    vitcl_image_free(&image);
 }
 
 Test(memory, invalid_pixels_are_refused)

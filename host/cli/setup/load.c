@@ -252,12 +252,12 @@ const char *model_name(const model_options *o)
 {
     static char name[256]; /* the limit of a file name */
     const char *path = o->preset ? NULL : model_or_builtin(o);
-    char full[HUB_NAME];
+    char full[VT_HUB_NAME];
     size_t n;
 
     if (!path)
         return o->preset;
-    if (access(path, F_OK) != 0 && hub_full_name(full, path))
+    if (access(path, F_OK) != 0 && vt_hub_full_name(full, path))
         path = full;
     n = strlen(path);
     while (n > 1 && path[n - 1] == '/')

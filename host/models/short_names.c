@@ -2,7 +2,7 @@
  * short_names.c - the names that people write for published models. Made by
  * tools/short_names.py from timm 1.0.31 and open_clip 3.3.0.
  */
-#include "model_names.h"
+#include "models/hub.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -314,7 +314,7 @@ static const char *const rows[] = {
 };
 // clang-format on
 
-bool hub_full_name(char out[HUB_NAME], const char *word)
+bool vt_hub_full_name(char out[VT_HUB_NAME], const char *word)
 {
     const size_t n = strlen(word);
 
@@ -324,9 +324,9 @@ bool hub_full_name(char out[HUB_NAME], const char *word)
         if (n == 0 || strncmp(row, word, n) != 0)
             continue;
         if (row[n] == ' ')
-            return snprintf(out, HUB_NAME, "%s", row + n + 1) < HUB_NAME;
+            return snprintf(out, VT_HUB_NAME, "%s", row + n + 1) < VT_HUB_NAME;
         if (row[n] == '.' && !strchr(row, ' '))
-            return snprintf(out, HUB_NAME, "timm/%s", row) < HUB_NAME;
+            return snprintf(out, VT_HUB_NAME, "timm/%s", row) < VT_HUB_NAME;
     }
     return false;
 }
