@@ -171,6 +171,7 @@ class vitcl_model_info(C.Structure):
     read_first: int
     read_count: int
     channels: int
+    on_white: int
     _fields_ = [
         ("size", C.c_size_t),
         ("family", C.c_char * 32),
@@ -196,6 +197,7 @@ class vitcl_model_info(C.Structure):
         ("read_first", C.c_uint32),
         ("read_count", C.c_uint32),
         ("channels", C.c_uint32),
+        ("on_white", C.c_int),
     ]
 
 
@@ -244,6 +246,8 @@ class Layout(IntEnum):
     RGBX = 2
     BGRX = 3
     GREY = 4
+    RGBA = 5
+    BGRA = 6
 
 
 vitcl_watcher = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(vitcl_tensor_info), C.POINTER(C.c_float))
@@ -283,6 +287,25 @@ class vitcl_session_options(C.Structure):
         ("profile", C.c_int),
         ("gradients", C.c_int),
         ("any_batch", C.c_int),
+    ]
+
+
+class vitcl_pictures(C.Structure):
+    size: int
+    n: int
+    images: Any
+    rgb: Any
+    values: Any
+    progress: Any
+    context: Any
+    _fields_ = [
+        ("size", C.c_size_t),
+        ("n", C.c_uint32),
+        ("images", C.POINTER(vitcl_image)),
+        ("rgb", C.POINTER(C.c_uint8)),
+        ("values", C.POINTER(C.c_float)),
+        ("progress", vitcl_progress),
+        ("context", C.c_void_p),
     ]
 
 
@@ -704,6 +727,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any], bool]] = {
     "vitcl_device_watch": (C.c_int, [C.POINTER(vitcl_device), vitcl_compiling, C.c_void_p], True),
     "vitcl_device_free": (None, [C.POINTER(vitcl_device)], False),
     "vitcl_model_load": (C.c_int, [C.POINTER(C.POINTER(vitcl_model)), C.POINTER(vitcl_device), C.c_char_p], True),
+    "vitcl_model_find": (C.c_int, [C.c_char_p, C.c_size_t, C.c_char_p], True),
     "vitcl_model_load_memory": (C.c_int, [C.POINTER(C.POINTER(vitcl_model)), C.POINTER(vitcl_device), C.POINTER(vitcl_model_files)], True),
     "vitcl_model_new": (C.c_int, [C.POINTER(C.POINTER(vitcl_model)), C.POINTER(vitcl_device), C.c_char_p, C.c_uint32], True),
     "vitcl_model_free": (None, [C.POINTER(vitcl_model)], False),
@@ -716,6 +740,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any], bool]] = {
     "vitcl_class_choose": (None, [C.POINTER(vitcl_class), C.c_uint32, C.POINTER(C.c_float), C.c_uint32, C.c_int], False),
     "vitcl_image_load": (C.c_int, [C.POINTER(vitcl_image), C.c_char_p], True),
     "vitcl_image_decode": (C.c_int, [C.POINTER(vitcl_image), C.c_void_p, C.c_size_t, C.c_char_p], True),
+    "vitcl_model_image": (C.c_int, [C.POINTER(vitcl_image), C.POINTER(vitcl_model), C.c_void_p, C.c_size_t, C.c_char_p], True),
     "vitcl_image_note": (C.c_char_p, [], False),
     "vitcl_image_new": (C.c_int, [C.POINTER(vitcl_image), C.c_void_p, C.c_uint32, C.c_uint32, C.c_size_t, C.c_int], True),
     "vitcl_image_prepare": (C.c_int, [C.POINTER(vitcl_image), C.POINTER(vitcl_session), C.POINTER(vitcl_image)], True),
@@ -728,6 +753,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any], bool]] = {
     "vitcl_session_size": (None, [C.POINTER(C.c_uint32), C.POINTER(C.c_uint32), C.POINTER(vitcl_session)], False),
     "vitcl_classify": (C.c_int, [C.POINTER(vitcl_class), C.c_uint32, C.POINTER(vitcl_session), C.POINTER(vitcl_image), C.c_uint32], True),
     "vitcl_embed": (C.c_int, [C.POINTER(C.c_float), C.POINTER(vitcl_session), C.POINTER(vitcl_image), C.c_uint32], True),
+    "vitcl_session_classify": (C.c_int, [C.POINTER(vitcl_class), C.c_uint32, C.POINTER(vitcl_session), C.POINTER(vitcl_pictures)], True),
+    "vitcl_session_compute": (C.c_int, [C.POINTER(C.c_float), C.c_size_t, C.POINTER(vitcl_session), C.c_char_p, C.POINTER(vitcl_pictures)], True),
     "vitcl_session_detail": (C.c_int, [C.POINTER(vitcl_session), C.POINTER(C.c_uint8)], False),
     "vitcl_session_run_rgb": (C.c_int, [C.POINTER(vitcl_session), C.POINTER(C.c_uint8), C.c_uint32], True),
     "vitcl_session_run_values": (C.c_int, [C.POINTER(vitcl_session), C.POINTER(C.c_float), C.c_uint32], True),
