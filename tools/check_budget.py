@@ -11,7 +11,8 @@ an allowance, which all of the kind share. What is not in it has a figure of 0.
 
 Who needs more takes something else out. Raising a number is a commit of its own,
 which changes nothing but tools/budget, and whose body has a line "Removed: ..."
-that says what was taken out for it. Where git is there, its history is checked.
+that says what was taken out for it. A folder under another name, or divided, raises
+nothing. Where git is there, its history is checked.
 """
 import collections
 import os
@@ -101,7 +102,12 @@ def history():
         return wrong
     for commit in git("log", "--format=%H", "--diff-filter=M", "--", FILE).split():
         new, old = (read(git("show", f"{c}:{FILE}")) for c in (commit, commit + "^"))
-        raised = [f"{' '.join(key)} to {n}" for key, n in new[0].items() if n > old[0].get(key, 0)]
+        moved = collections.Counter()  # what is left of the rooms that go, for those that come
+        for sign, one, other in (1, old[0], new[0]), (-1, new[0], old[0]):
+            for key in one.keys() - other.keys():
+                moved[key[0]] += sign * one[key]
+        raised = [f"{' '.join(key)} to {n}" for key, n in new[0].items()
+                  if n > old[0].get(key, 0 if moved[key[0]] < 0 else n)]
         raised += [f"the allowance of {kind} to {n}" for kind, n in new[1].items() if n > old[1][kind]]
         if not raised:
             continue
