@@ -105,17 +105,15 @@ static bool name_devices(char out[VT_CHOICE], const device_time *d, size_t n)
 static vitcl_status run(double *ms, vitcl_session *s, const float *values)
 {
     const double from = vt_now_ms();
-    vitcl_status st;
 
-    VT_TRY(vitcl_session_run_values(s, values, s->batch));
+    VT_RET(vitcl_session_run_values(s, values, s->batch));
     if (s->classes)
-        VT_TRY(vitcl_session_read(s->logits, (size_t)s->batch * s->classes, s,
+        VT_RET(vitcl_session_read(s->logits, (size_t)s->batch * s->classes, s,
                                   "logits", s->batch));
     else
-        VT_TRY(vt_queue_finish(vt_plan_queue(s->plan)));
+        VT_RET(vt_queue_finish(vt_plan_queue(s->plan)));
     *ms = VT_MIN(*ms, vt_now_ms() - from);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status time_on(double *out, const vitcl_model *model,
@@ -197,9 +195,8 @@ static vitcl_status plans_like(char *out, size_t size, uint32_t *batch,
     vitcl_model_info info = {.size = sizeof info};
     size_t row = 0;
     double gmac;
-    vitcl_status st;
 
-    VT_TRY(vitcl_model_describe(&info, model, o->height, o->width, 1));
+    VT_RET(vitcl_model_describe(&info, model, o->height, o->width, 1));
     gmac = VT_MAX(info.gmac, 1e-6);
     *batch = (uint32_t)VT_MIN((double)VT_MAX(o->batch, 1u),
                               VT_MAX(1.0, ENOUGH_GMAC / gmac));
@@ -209,8 +206,7 @@ static vitcl_status plans_like(char *out, size_t size, uint32_t *batch,
              o->precision == VITCL_HALF ? "half"
                                         : vt_precision_name(o->precision),
              works[row].words, o->gemm ? ", " : "", o->gemm ? o->gemm : "");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Times them all; those that fail are left out. */

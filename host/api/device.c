@@ -16,13 +16,11 @@ const char *vitcl_version(void)
 vitcl_status vitcl_device_at(vitcl_device_info *out, uint32_t index)
 {
     vitcl_device_info info;
-    vitcl_status st = VITCL_OK;
 
     VT_SIZED(out, vitcl_device_info);
-    VT_TRY(vt_product_list(&info, index));
+    VT_RET(vt_product_list(&info, index));
     vt_sized_give(out, &info, sizeof info);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vitcl_device_open(vitcl_device **out, const char *select)
@@ -76,13 +74,9 @@ void vitcl_device_free(vitcl_device *device)
 vitcl_status vt_device_peak(double *gflops, vitcl_device *device,
                             vitcl_precision precision)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_precision_known(precision));
-    VT_TRY(vt_dev_alive(device->dev));
+    VT_RET(vt_precision_known(precision));
+    VT_RET(vt_dev_alive(device->dev));
     if (precision == VITCL_HALF)
-        VT_TRY(vt_half_choose(&precision, device->dev, NULL));
-    VT_TRY(vt_peak_measure(gflops, device->dev, precision));
-done:
-    return st;
+        VT_RET(vt_half_choose(&precision, device->dev, NULL));
+    return vt_peak_measure(gflops, device->dev, precision);
 }

@@ -217,16 +217,14 @@ vitcl_status vitcl_evaluate(vitcl_scores *out, uint32_t *confusion,
                             vitcl_progress progress, void *context)
 {
     vitcl_scores scores;
-    vitcl_status st;
 
     VT_SIZED(out, vitcl_scores);
     if (!session || !dataset)
         return vt_fail(VITCL_EINVAL, "evaluation needs a session and pictures");
-    VT_TRY(vt_evaluate_part(&scores, confusion, session, dataset, NULL, 1, 1,
+    VT_RET(vt_evaluate_part(&scores, confusion, session, dataset, NULL, 1, 1,
                             progress, context));
     vt_sized_give(out, &scores, sizeof scores);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_evaluate_part(vitcl_scores *out, uint32_t *confusion,

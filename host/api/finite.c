@@ -84,18 +84,16 @@ static void name_step(char *out, size_t size, const vt_plan *p,
 static vitcl_status look_at_step(float *bad, vitcl_session *s, vt_val v,
                                  uint32_t index, float *room)
 {
-    vitcl_status st = VITCL_OK;
     const bool shared = vt_dim(s->plan, v, 0) != (int)s->batch;
     const uint64_t count = vt_elements(s->plan, v),
                    each = shared ? count : count / s->batch,
                    from = shared ? 0 : each * index;
     uint64_t at;
 
-    VT_TRY(vt_plan_read(s->plan, v, room, from + each));
+    VT_RET(vt_plan_read(s->plan, v, room, from + each));
     at = first_wrong(room + from, each);
     *bad = at < each ? room[from + at] : 0.0f;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Runs the plan again, step by step, on the pictures that are still in it. It
@@ -137,18 +135,17 @@ done:
 
 vitcl_status vt_session_explain(vitcl_session *s, uint32_t index)
 {
-    vitcl_status st = VITCL_OK;
     const vt_step *step = NULL;
     bool f16 = vt_plan_settings(s->plan)->precision == VITCL_F16;
     char name[160];
     float bad = 0;
 
     if (!s->weights_looked_at)
-        VT_TRY(look_at_weights(s));
+        VT_RET(look_at_weights(s));
     if (s->bad_weight[0])
         return vt_fail(VITCL_ECORRUPT, "no answer: %s", s->bad_weight);
     if (s->from_rgb)
-        VT_TRY(look_at_steps(&step, &bad, s, index));
+        VT_RET(look_at_steps(&step, &bad, s, index));
     if (!step)
         return vt_fail(
             VITCL_EUNSUPPORTED,
@@ -159,8 +156,7 @@ vitcl_status vt_session_explain(vitcl_session *s, uint32_t index)
         VITCL_EUNSUPPORTED,
         "no answer: all weights are finite, but %s gives %s%s", name, word(bad),
         f16 ? " in f16, whose largest number is 65504; use bf16 or f32" : "");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status check(vitcl_session *s, const char *name, uint32_t index)

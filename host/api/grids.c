@@ -152,16 +152,13 @@ static vitcl_status find(grid **out, vitcl_session *s, uint32_t rows,
 static vitcl_status scatter(float *out, vt_plan *p, vt_val v, uint32_t each,
                             const uint32_t *which, uint32_t n, float *some)
 {
-    vitcl_status st = VITCL_OK;
-
     if (!each)
         return VITCL_OK;
-    VT_TRY(vt_plan_read(p, v, some, (uint64_t)n * each));
+    VT_RET(vt_plan_read(p, v, some, (uint64_t)n * each));
     for (uint32_t i = 0; i < n; i++)
         memcpy(out + (size_t)which[i] * each, some + (size_t)i * each,
                each * sizeof *out);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* n pictures of one grid, by their numbers. */
@@ -169,7 +166,6 @@ static vitcl_status run(vitcl_session *s, const uint8_t *rgb,
                         const uint32_t *which, uint32_t n, uint32_t rows,
                         uint32_t columns)
 {
-    vitcl_status st = VITCL_OK;
     struct vt_grids *g = s->grids;
     const size_t slot = (size_t)s->height * s->width * 3;
     const size_t bytes =
@@ -180,18 +176,16 @@ static vitcl_status run(vitcl_session *s, const uint8_t *rgb,
     grid *x = &mine;
 
     if (!own)
-        VT_TRY(find(&x, s, rows, columns, n));
+        VT_RET(find(&x, s, rows, columns, n));
     x->used = ++g->runs;
     for (uint32_t i = 0; i < n; i++)
         memcpy(g->rgb + i * bytes, rgb + which[i] * slot, bytes);
-    VT_TRY(vt_plan_write(x->plan, x->w.rgb, g->rgb, n * bytes));
-    VT_TRY(vt_plan_run_part(x->plan, 0, x->w.forward_end));
-    VT_TRY(scatter(g->logits, x->plan, x->w.out.logits, s->classes, which, n,
+    VT_RET(vt_plan_write(x->plan, x->w.rgb, g->rgb, n * bytes));
+    VT_RET(vt_plan_run_part(x->plan, 0, x->w.forward_end));
+    VT_RET(scatter(g->logits, x->plan, x->w.out.logits, s->classes, which, n,
                    g->some));
-    VT_TRY(scatter(g->features, x->plan, x->w.out.features, s->features, which,
-                   n, g->some));
-done:
-    return st;
+    return scatter(g->features, x->plan, x->w.out.features, s->features, which,
+                   n, g->some);
 }
 
 /* As many as a plan takes of the n that are left. */

@@ -20,7 +20,6 @@ enum { PIECE = 1024, PIECES = 64 };
 
 static vitcl_status add_tensor(vt_sha256_state *s, const vt_tensor *t)
 {
-    vitcl_status st = VITCL_OK;
     uint8_t piece[PIECE];
     char head[64];
     const size_t whole = (size_t)PIECE * PIECES;
@@ -37,11 +36,10 @@ static vitcl_status add_tensor(vt_sha256_state *s, const vt_tensor *t)
 
         if (!n)
             break;
-        VT_TRY(vt_tensor_bytes(piece, t, from, n));
+        VT_RET(vt_tensor_bytes(piece, t, from, n));
         vt_sha256_add(s, piece, n);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* In the order of the names, whatever that of the file. */
@@ -93,17 +91,15 @@ static vitcl_status add_config(vt_sha256_state *s, const vt_model *m)
 vitcl_status vt_identity_of(char out[65], const vt_model *m, const char *more)
 {
     vt_sha256_state s;
-    vitcl_status st;
 
     vt_sha256_begin(&s);
-    VT_TRY(add_config(&s, m));
+    VT_RET(add_config(&s, m));
     if (vt_model_weights(m))
-        VT_TRY(add_weights(&s, vt_model_weights(m)));
+        VT_RET(add_weights(&s, vt_model_weights(m)));
     if (more)
         vt_sha256_text(&s, more);
     vt_sha256_end_hex(&s, out);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status of_pictures(char out[65], const vt_model *m,
@@ -111,10 +107,9 @@ static vitcl_status of_pictures(char out[65], const vt_model *m,
 {
     vt_sha256_state s;
     vt_preprocess p;
-    vitcl_status st;
     char text[256];
 
-    VT_TRY(vt_model_preprocess(&p, m, height, width));
+    VT_RET(vt_model_preprocess(&p, m, height, width));
     vt_sha256_begin(&s);
     snprintf(text, sizeof text,
              "%d %d %d %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32
@@ -135,8 +130,7 @@ static vitcl_status of_pictures(char out[65], const vt_model *m,
         vt_sha256_text(&s, text);
     }
     vt_sha256_end_hex(&s, out);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_model_identity(char model_id[65], char pictures_id[65],
@@ -146,16 +140,14 @@ vitcl_status vt_model_identity(char model_id[65], char pictures_id[65],
     uint32_t batch = 0;
     bool any;
     char of_model[65], of_size[65];
-    vitcl_status st;
 
     any = !height && !width;
-    VT_TRY(vt_handle_size(&height, &width, &batch, model));
+    VT_RET(vt_handle_size(&height, &width, &batch, model));
     if (any && vt_model_patches(model->model))
         height = width = 0;
-    VT_TRY(vt_identity_of(of_model, model->model, NULL));
-    VT_TRY(of_pictures(of_size, model->model, height, width));
+    VT_RET(vt_identity_of(of_model, model->model, NULL));
+    VT_RET(of_pictures(of_size, model->model, height, width));
     memcpy(model_id, of_model, sizeof of_model);
     memcpy(pictures_id, of_size, sizeof of_size);
-done:
-    return st;
+    return VITCL_OK;
 }

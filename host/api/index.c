@@ -60,7 +60,6 @@ vitcl_status vitcl_index_check(const vitcl_index *index,
 {
     const vt_about *a;
     vt_about own = {.height = 0};
-    vitcl_status st = VITCL_OK;
 
     VT_GIVEN(index);
     VT_GIVEN(model);
@@ -69,11 +68,9 @@ vitcl_status vitcl_index_check(const vitcl_index *index,
     own.normalized = a->normalized;
     own.patches = a->height ? 0 : vt_model_most_patches(model);
     snprintf(own.pixels, sizeof own.pixels, "%s", vt_model_resize(model));
-    VT_TRY(vt_model_identity(own.model_id, own.pictures_id, model, a->height,
+    VT_RET(vt_model_identity(own.model_id, own.pictures_id, model, a->height,
                              a->width));
-    VT_TRY(vt_index_agrees(index->x, &own));
-done:
-    return st;
+    return vt_index_agrees(index->x, &own);
 }
 
 /* ---- rows ---- */
@@ -97,21 +94,19 @@ vitcl_status vitcl_index_row(vitcl_row_info *out, const vitcl_index *index,
 {
     static _Thread_local char path[VT_PLACE];
     vitcl_row_info info = {.name = NULL};
-    vitcl_status st = VITCL_OK;
     vt_stamp stamp;
     bool moved;
 
     VT_SIZED(out, vitcl_row_info);
     VT_GIVEN(index);
-    VT_TRY(has_rows(index, row, 1));
+    VT_RET(has_rows(index, row, 1));
     stamp = vt_index_stamp(index->x, row);
     info.name = vt_index_path(index->x, row);
     info.path = vt_place(path, &moved, &index->places, row);
     info.bytes = stamp.size;
     info.changed_ns = stamp.changed;
     vt_sized_give(out, &info, sizeof info);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vitcl_index_vectors(float *out, const vitcl_index *index,
@@ -154,8 +149,6 @@ vitcl_status vitcl_index_search(vitcl_hit *hits, uint32_t *found,
                                 uint32_t n, uint32_t k, double least,
                                 vitcl_progress progress, void *context)
 {
-    vitcl_status st = VITCL_OK;
-
     VT_GIVEN(hits);
     VT_GIVEN(found);
     VT_GIVEN(index);
@@ -163,12 +156,10 @@ vitcl_status vitcl_index_search(vitcl_hit *hits, uint32_t *found,
     if (!k || isnan(least))
         return vt_fail(VITCL_EINVAL, "no row was asked for, or the least "
                                      "cosine is not a number");
-    VT_TRY(one_vector(index));
-    VT_TRY(vt_index_nearest(hits, found, index->x, queries, n, k,
+    VT_RET(one_vector(index));
+    return vt_index_nearest(hits, found, index->x, queries, n, k,
                             least > -1 ? vt_cosine_threshold(least) : -2,
-                            progress, context));
-done:
-    return st;
+                            progress, context);
 }
 
 /* const is cast away for the lock, and for the order that is behind it. */
@@ -187,8 +178,6 @@ vitcl_status vitcl_index_dupes(vitcl_dupe *out, const vitcl_index *index,
                                vitcl_device *device, double least,
                                vitcl_progress progress, void *context)
 {
-    vitcl_status st = VITCL_OK;
-
     VT_GIVEN(out);
     VT_GIVEN(index);
     VT_GIVEN(device);
@@ -196,12 +185,10 @@ vitcl_status vitcl_index_dupes(vitcl_dupe *out, const vitcl_index *index,
         return vt_fail(VITCL_EINVAL,
                        "a threshold of %g is no cosine, which is -1 to 1",
                        least);
-    VT_TRY(one_vector(index));
-    VT_TRY(vt_dev_alive(device->dev));
-    VT_TRY(sort(index));
-    VT_TRY(vt_index_files(out, &index->places, progress, context));
-    VT_TRY(vt_index_pairs(out, NULL, index->x, device->dev,
-                          vt_cosine_threshold(least), progress, context));
-done:
-    return st;
+    VT_RET(one_vector(index));
+    VT_RET(vt_dev_alive(device->dev));
+    VT_RET(sort(index));
+    VT_RET(vt_index_files(out, &index->places, progress, context));
+    return vt_index_pairs(out, NULL, index->x, device->dev,
+                          vt_cosine_threshold(least), progress, context);
 }

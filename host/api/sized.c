@@ -27,14 +27,13 @@ vitcl_status vt_sized_options(void *ours, size_t size, const void *theirs,
                               const char *type)
 {
     const unsigned char *bytes = theirs;
-    vitcl_status st = VITCL_OK;
     size_t given = 0;
 
     memset(ours, 0, size);
     memcpy(ours, &size, sizeof size);
     if (!theirs)
         return VITCL_OK;
-    VT_TRY(size_of(&given, theirs, type));
+    VT_RET(size_of(&given, theirs, type));
     for (size_t i = size; i < given; i++)
         if (bytes[i])
             return vt_fail(VITCL_EUNSUPPORTED,
@@ -42,8 +41,7 @@ vitcl_status vt_sized_options(void *ours, size_t size, const void *theirs,
                            VITCL_VERSION);
     memcpy(ours, theirs, VT_MIN(size, given));
     memcpy(ours, &size, sizeof size);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_sized_check(const void *theirs, const char *type)

@@ -89,8 +89,6 @@ static vitcl_status check_count(const vt_json *settings, const batch *b,
 static vitcl_status make_targets(batch *b, int classes, double smoothing,
                                  const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
     for (int i = 0; i < b->count; i++)
         if (b->label[i] < 0 || b->label[i] >= classes)
             return vt_fail(
@@ -98,11 +96,10 @@ static vitcl_status make_targets(batch *b, int classes, double smoothing,
                 "%s: label %lld is out of range; the model has %d class%s",
                 path, (long long)b->label[i], classes,
                 classes == 1 ? "" : "es");
-    VT_TRY(vt_new(&b->targets, (size_t)b->count * (size_t)classes,
+    VT_RET(vt_new(&b->targets, (size_t)b->count * (size_t)classes,
                   sizeof *b->targets));
     vt_targets(b->targets, b->label, b->count, classes, smoothing);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- output tensors; all owned ---- */
@@ -149,44 +146,39 @@ done:
 static vitcl_status put_parameters(record *r, vt_trainer *t, const char *prefix,
                                    const char *kind)
 {
-    vitcl_status st = VITCL_OK;
     float *data;
 
     for (size_t i = 0; i < vt_trainer_parameters(t); i++) {
         const vt_value *v = vt_trainer_parameter(t, i);
 
-        VT_TRY(put(&data, r, prefix, v->name, v->rank, v->dim));
-        VT_TRY(vt_trainer_read(data, t, i, kind));
+        VT_RET(put(&data, r, prefix, v->name, v->rank, v->dim));
+        VT_RET(vt_trainer_read(data, t, i, kind));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status take_steps(record *r, vt_trainer *t, const batch *b,
                                const double *lr, uint32_t steps)
 {
-    vitcl_status st = VITCL_OK;
     float *losses, *first, *time_ms;
     double loss, begin;
 
-    VT_TRY(put(&losses, r, "", "losses", 1, (int[]){(int)steps}));
-    VT_TRY(put(&first, r, "", "loss", 1, (int[]){1}));
-    VT_TRY(put(&time_ms, r, "", "time_ms", 1, (int[]){(int)steps}));
+    VT_RET(put(&losses, r, "", "losses", 1, (int[]){(int)steps}));
+    VT_RET(put(&first, r, "", "loss", 1, (int[]){1}));
+    VT_RET(put(&time_ms, r, "", "time_ms", 1, (int[]){(int)steps}));
     for (uint32_t i = 0; i < steps; i++) {
         begin = vt_now_ms();
-        VT_TRY(vt_trainer_batch(&loss, t, b->pixels, b->targets));
+        VT_RET(vt_trainer_batch(&loss, t, b->pixels, b->targets));
         losses[i] = (float)loss;
         time_ms[i] = (float)(vt_now_ms() - begin);
         if (i == 0)
-            VT_TRY(put_parameters(r, t, "grad.", "grad"));
+            VT_RET(put_parameters(r, t, "grad.", "grad"));
         begin = vt_now_ms();
-        VT_TRY(vt_trainer_update(t, lr[i], (long)i));
+        VT_RET(vt_trainer_update(t, lr[i], (long)i));
         time_ms[i] += (float)(vt_now_ms() - begin);
     }
     *first = losses[0];
-    VT_TRY(put_parameters(r, t, "after.", ""));
-done:
-    return st;
+    return put_parameters(r, t, "after.", "");
 }
 
 vitcl_status vt_train_steps(const char *output, vitcl_device *device,

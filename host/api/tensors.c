@@ -27,31 +27,26 @@ static vitcl_status find(const vt_tensor **out, const vt_tensors *t,
 vitcl_status vt_tensors_shape(vitcl_shape *out, const vt_tensors *t,
                               const char *name)
 {
-    vitcl_status st = VITCL_OK;
     const vt_tensor *found;
 
-    VT_TRY(find(&found, t, name));
+    VT_RET(find(&found, t, name));
     *out = (vitcl_shape){.name = found->name, .rank = found->rank};
     for (uint32_t i = 0; i < found->rank; i++)
         out->shape[i] = found->shape[i];
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_tensors_read(float *out, const vt_tensors *t, const char *name,
                              uint64_t count)
 {
-    vitcl_status st = VITCL_OK;
     const vt_tensor *found;
 
-    VT_TRY(find(&found, t, name));
+    VT_RET(find(&found, t, name));
     if (found->count != count)
         return vt_fail(VITCL_EINVAL, "tensor %s has %llu elements, not %llu",
                        name, (unsigned long long)found->count,
                        (unsigned long long)count);
-    VT_TRY(vt_tensor_f32(out, found));
-done:
-    return st;
+    return vt_tensor_f32(out, found);
 }
 
 static vitcl_status elements(size_t *out, const vitcl_shape *shape)
@@ -209,10 +204,9 @@ static vitcl_status open_still(const vitcl_rows *rows)
 
 static vitcl_status add(vitcl_rows *rows, const float *data, uint32_t n)
 {
-    vitcl_status st;
     size_t count;
 
-    VT_TRY(open_still(rows));
+    VT_RET(open_still(rows));
     if (!vt_mul(&count, rows->count, n))
         return vt_fail(VITCL_EINVAL, "cannot add %u rows: too many", n);
     if (fwrite(data, sizeof *data, count, rows->file.f) != count) {
@@ -220,8 +214,7 @@ static vitcl_status add(vitcl_rows *rows, const float *data, uint32_t n)
         return write_error(rows);
     }
     rows->rows += n;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n)
@@ -233,20 +226,18 @@ vitcl_status vitcl_rows_add(vitcl_rows *rows, const float *data, uint32_t n)
 
 static vitcl_status finish(vitcl_rows *rows)
 {
-    vitcl_status st;
     char head[HEAD];
 
-    VT_TRY(open_still(rows));
+    VT_RET(open_still(rows));
     fill_head(head, rows);
     rows->failed = true;
     if (fseek(rows->file.f, 0, SEEK_SET) != 0 ||
         fwrite(head, 1, HEAD, rows->file.f) != HEAD ||
         fflush(rows->file.f) != 0)
         return write_error(rows);
-    VT_TRY(vt_newfile_finish(&rows->file));
+    VT_RET(vt_newfile_finish(&rows->file));
     rows->failed = false;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vitcl_rows_finish(vitcl_rows *rows)

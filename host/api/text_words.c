@@ -42,17 +42,14 @@ done:
 static vitcl_status run_texts(float *out, vitcl_text *t,
                               const char *const *utf8, uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
     bool cut;
 
     for (uint32_t i = 0; i < n; i++) {
-        VT_TRY(
+        VT_RET(
             encode(t->ids + i * t->context, &t->counts[i], &cut, t, utf8[i]));
         atomic_fetch_add(&t->cut, cut);
     }
-    VT_TRY(vt_text_run(out, t, t->ids, t->counts, n));
-done:
-    return st;
+    return vt_text_run(out, t, t->ids, t->counts, n);
 }
 
 static vitcl_status embed(float *out, vitcl_text *t, const char *const *utf8,
@@ -84,17 +81,14 @@ static vitcl_status all_given(const char *const *texts, uint32_t n,
 vitcl_status vitcl_text_embed(float *out, vitcl_text *text,
                               const char *const *utf8, uint32_t n)
 {
-    vitcl_status st;
-
     VT_GIVEN(out);
     VT_GIVEN(text);
     VT_GIVEN(utf8);
     if (n == 0)
         return VITCL_OK;
-    VT_TRY(all_given(utf8, n, __func__));
+    VT_RET(all_given(utf8, n, __func__));
     VT_RETURN_ALONE(text, "text", embed(out, text, utf8, n));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- labels ---- */
@@ -104,7 +98,6 @@ static vitcl_status fill(char **out, const char *prompt, const char *label)
 {
     const size_t size = strlen(label);
     size_t bytes = 1;
-    vitcl_status st;
     char *to;
 
     for (const char *s = prompt; *s; s++)
@@ -112,7 +105,7 @@ static vitcl_status fill(char **out, const char *prompt, const char *label)
     if (bytes > VT_TEXT_MAX)
         return vt_fail(VITCL_EINVAL, "a prompt with its label has over %zu MB",
                        VT_TEXT_MAX >> 20);
-    VT_TRY(VT_NEW(out, bytes));
+    VT_RET(VT_NEW(out, bytes));
     to = *out;
     for (const char *s = prompt; *s; s++) {
         if (strncmp(s, "{}", 2) == 0) {
@@ -123,8 +116,7 @@ static vitcl_status fill(char **out, const char *prompt, const char *label)
             *to++ = *s;
         }
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Adds x, scaled to length 1. */
@@ -213,14 +205,13 @@ vitcl_status vitcl_text_labels(float *out, vitcl_text *text,
 {
     static const char *const plain[] = {"{}", NULL};
     job j = {.text = text, .labels = labels, .n = n};
-    vitcl_status st;
 
     VT_GIVEN(out);
     VT_GIVEN(text);
     VT_GIVEN(labels);
     if (n == 0)
         return VITCL_OK;
-    VT_TRY(all_given(labels, n, __func__));
+    VT_RET(all_given(labels, n, __func__));
     j.prompts = prompts && prompts[0] ? prompts : plain;
     for (; j.prompts[j.each]; j.each++)
         if (!strstr(j.prompts[j.each], "{}"))
@@ -228,6 +219,5 @@ vitcl_status vitcl_text_labels(float *out, vitcl_text *text,
                            "the prompt \"%.100s\" has no {} for the label",
                            j.prompts[j.each]);
     VT_RETURN_ALONE(text, "text", embed_labels(out, &j, progress, context));
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -93,19 +93,17 @@ typedef struct starting {
 static vitcl_status open_data(starting *t, const vitcl_train_options *as)
 {
     const char *path = t->o.data ? t->o.data : as->data;
-    vitcl_status st;
 
     if (!path)
         return vt_fail(VITCL_EINVAL, "training needs data");
-    VT_TRY(vt_dataset_open_as(&t->d, path,
+    VT_RET(vt_dataset_open_as(&t->d, path,
                               &(vt_dataset_options){.training = true,
                                                     .split = as->split,
                                                     .follow = as->follow != 0,
                                                     .columns = as->columns}));
     vt_pictures_remark(t->d, &t->o, t->context);
     t->left_out = vt_dataset_count(t->d);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Opens the pictures to score, if there are any. */
@@ -150,25 +148,23 @@ static vitcl_status check_ranks(const vt_ranks *r, uint32_t slices)
 
 static vitcl_status join(vt_ranks *out, const vt_dev *dev)
 {
-    vitcl_status st;
     const vitcl_device_info *d = vt_dev_info(dev);
     char device[VT_RANKS_TEXT] = "", theirs[VT_RANKS_TEXT];
     uint32_t other;
 
-    VT_TRY(vt_ranks_open(out));
+    VT_RET(vt_ranks_open(out));
     snprintf(device, sizeof device, "%.120s, driver %.120s", d->name,
              d->driver);
-    VT_TRY(vt_ranks_alike(out, device, &other, theirs));
+    VT_RET(vt_ranks_alike(out, device, &other, theirs));
     if (other) {
-        VT_TRY(vt_ranks_leave(out));
-        st = vt_fail(
+        VT_RET(vt_ranks_leave(out));
+        return vt_fail(
             VITCL_EINVAL,
             "rank %u computes on %.100s, rank 0 on %.100s; training needs "
             "devices of one kind, because the last bits of others differ",
             other, theirs, device);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* A rank other than 0 waits for the folder that rank 0 writes and goes on from
@@ -237,18 +233,15 @@ done:
 
 static vitcl_status resume(starting *t)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_settings_load(&t->s, &t->o));
-    VT_TRY(check_ranks(&t->ranks, t->s.o.slices));
-    VT_TRY(open_data(t, &t->s.o));
-    VT_TRY(vt_pictures_again(t->d, t->o.output));
+    VT_RET(vt_settings_load(&t->s, &t->o));
+    VT_RET(check_ranks(&t->ranks, t->s.o.slices));
+    VT_RET(open_data(t, &t->s.o));
+    VT_RET(vt_pictures_again(t->d, t->o.output));
     t->left_out -= vt_dataset_count(t->d);
-    VT_TRY(open_val(t));
+    VT_RET(open_val(t));
     if (t->ranks.rank == 0)
-        VT_TRY(vt_run_dir_claim(&t->folder, t->o.output, false));
-done:
-    return st;
+        VT_RET(vt_run_dir_claim(&t->folder, t->o.output, false));
+    return VITCL_OK;
 }
 
 /* What a user should know before the first step. */

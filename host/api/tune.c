@@ -45,14 +45,10 @@ static vitcl_status plan_of(vt_plan **out, vitcl_model *model,
     uint32_t height = o->height, width = o->width, batch = o->batch;
     vt_preprocess how;
     vt_written w;
-    vitcl_status st;
 
-    VT_TRY(vt_handle_size(&height, &width, &batch, model));
+    VT_RET(vt_handle_size(&height, &width, &batch, model));
     vt_preprocess_default(&how, height, width);
-    VT_TRY(
-        vt_handle_plan(out, &w, model, &options, batch, height, width, &how));
-done:
-    return st;
+    return vt_handle_plan(out, &w, model, &options, batch, height, width, &how);
 }
 
 /* The form of the provider that computes this product; "": none. */
@@ -106,13 +102,9 @@ vitcl_status vt_device_export_tuned(double *tuned, double *built_in,
                                     const char *path, vitcl_progress progress,
                                     void *context)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_dev_alive(device->dev));
-    VT_TRY(
-        vt_tuned_export(tuned, built_in, device->dev, path, progress, context));
-done:
-    return st;
+    VT_RET(vt_dev_alive(device->dev));
+    return vt_tuned_export(tuned, built_in, device->dev, path, progress,
+                           context);
 }
 
 /* ---- trials of instructions ---- */
@@ -141,13 +133,11 @@ bool vt_device_refused(char *out, size_t size, vitcl_device *device)
 vitcl_status vt_device_try(vitcl_device *device, vitcl_precision precision)
 {
     vitcl_precision half;
-    vitcl_status st;
 
-    VT_TRY(vt_dev_alive(device->dev));
+    VT_RET(vt_dev_alive(device->dev));
     if (vt_device_untried(device, precision))
         (void)vt_dot_ask(device->dev, vt_precision_type(precision));
     if (precision == VITCL_HALF)
-        VT_TRY(vt_half_choose(&half, device->dev, NULL));
-done:
-    return st;
+        VT_RET(vt_half_choose(&half, device->dev, NULL));
+    return VITCL_OK;
 }

@@ -90,12 +90,11 @@ static bool ends_row(const char *at, const char *end)
 /* *last: nothing of the row is left. */
 static vitcl_status next_field(char **out, bool *last, vt_csv_text *t)
 {
-    vitcl_status st = VITCL_OK;
     char *to = t->at;
 
     *out = to;
     if (t->at < t->end && *t->at == '"')
-        VT_TRY(unquote(&to, t));
+        VT_RET(unquote(&to, t));
     else
         while (!ends_row(t->at, t->end) && *t->at != t->separator)
             to = ++t->at;
@@ -113,13 +112,11 @@ static vitcl_status next_field(char **out, bool *last, vt_csv_text *t)
     t->next += *last && t->at < t->end;
     t->at += t->at < t->end;
     *to = '\0';
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_csv_row(char **field, size_t *n, size_t most, vt_csv_text *t)
 {
-    vitcl_status st = VITCL_OK;
     bool last, blank = true;
     char *text;
 
@@ -127,7 +124,7 @@ vitcl_status vt_csv_row(char **field, size_t *n, size_t most, vt_csv_text *t)
     while (blank && t->at < t->end) {
         t->line = t->next;
         for (*n = 0, last = false; !last; (*n)++) {
-            VT_TRY(next_field(&text, &last, t));
+            VT_RET(next_field(&text, &last, t));
             if (*n < most)
                 field[*n] = text;
         }
@@ -135,6 +132,5 @@ vitcl_status vt_csv_row(char **field, size_t *n, size_t most, vt_csv_text *t)
     }
     if (blank)
         *n = 0;
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -46,16 +46,13 @@ done:
  * levels. */
 static vitcl_status walk(cJSON *v, vt_json_scan *c, const char *name)
 {
-    vitcl_status st = VITCL_OK;
-
     if (cJSON_IsNumber(v) && c->exact[c->numbers++])
         v->type |= EXACT;
     if (cJSON_IsObject(v))
-        VT_TRY(check_keys(v, name));
+        VT_RET(check_keys(v, name));
     for (cJSON *m = v->child; m; m = m->next)
-        VT_TRY(walk(m, c, name));
-done:
-    return st;
+        VT_RET(walk(m, c, name));
+    return VITCL_OK;
 }
 
 vitcl_status vt_json_parse(vt_json **out, const char *text, size_t size,

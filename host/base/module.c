@@ -11,7 +11,6 @@
 
 vitcl_status vt_module_load(vt_module *m)
 {
-    vitcl_status st = VITCL_OK;
     const char *const *found; /* its first member */
     char path[PATH_MAX];
     void *handle;
@@ -20,7 +19,7 @@ vitcl_status vt_module_load(vt_module *m)
         return VITCL_OK;
     if (m->absent)
         return vt_fail(VITCL_EUNSUPPORTED, "%s", m->absent);
-    VT_TRY(vt_helper_find(path, sizeof path, m->file, m->variable, m->purpose));
+    VT_RET(vt_helper_find(path, sizeof path, m->file, m->variable, m->purpose));
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return vt_fail(VITCL_EIO, "%s: %s", m->fails, dlerror());
@@ -31,6 +30,5 @@ vitcl_status vt_module_load(vt_module *m)
                        VITCL_VERSION);
     }
     m->loaded = found;
-done:
-    return st;
+    return VITCL_OK;
 }

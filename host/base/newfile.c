@@ -329,13 +329,10 @@ static vitcl_status rename_part(vt_newfile *n)
 
 vitcl_status vt_newfile_finish(vt_newfile *n)
 {
-    vitcl_status st;
-
-    VT_TRY(sync_part(n));
-    VT_TRY(rename_part(n));
+    VT_RET(sync_part(n));
+    VT_RET(rename_part(n));
     vt_newfile_discard(n);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_newfile_commit(vt_newfile *n)

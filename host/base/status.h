@@ -2,7 +2,8 @@
  * status.h - how every function of the library reports an error.
  *
  * vt_fail() sets this thread's one-line message and returns its code; callers
- * pass the code on with VT_TRY and clean up at one label, `done`.
+ * pass the code on with VT_TRY and clean up at one label, `done`; or, if there
+ * is nothing to clean up, with VT_RET.
  */
 #ifndef VT_BASE_STATUS_H
 #define VT_BASE_STATUS_H
@@ -12,6 +13,13 @@
     do {                                                                       \
         if ((st = (expr)) != VITCL_OK)                                         \
             goto done;                                                         \
+    } while (0)
+/* The same in a function that has nothing to free: it returns the error. */
+#define VT_RET(expr)                                                           \
+    do {                                                                       \
+        const vitcl_status st_ = (expr);                                       \
+        if (st_ != VITCL_OK)                                                   \
+            return st_;                                                        \
     } while (0)
 
 /* Sets the message (one line, no trailing full stop) and returns `code`. */

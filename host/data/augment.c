@@ -39,7 +39,6 @@ bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
 vitcl_status vt_augment_change(vt_augment *out, const vt_json *settings,
                                const char *name)
 {
-    vitcl_status st = VITCL_OK;
     vt_augment a = *out;
     double operations = a.randaugment;
     const struct {
@@ -51,16 +50,14 @@ vitcl_status vt_augment_change(vt_augment *out, const vt_json *settings,
                  {"mixup_prob", &a.mixup_prob, 1}};
 
     for (size_t i = 0; i < VT_COUNT(words); i++)
-        VT_TRY(vt_json_within(words[i].to, vt_json_get(settings, words[i].key),
+        VT_RET(vt_json_within(words[i].to, vt_json_get(settings, words[i].key),
                               words[i].key, 0, words[i].high, name));
-    if (operations != floor(operations)) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: \"aa\" must be a whole number", name);
-        goto done;
-    }
+    if (operations != floor(operations))
+        return vt_fail(VITCL_ECORRUPT, "%s: \"aa\" must be a whole number",
+                       name);
     a.randaugment = (int)operations;
     *out = a;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 bool vt_augment_any(const vt_augment *how)
@@ -72,16 +69,14 @@ bool vt_augment_any(const vt_augment *how)
 static vitcl_status cut(vt_picture *out, const vt_picture *in, uint32_t x,
                         uint32_t y, uint32_t w, uint32_t h)
 {
-    vitcl_status st = VITCL_OK;
     vt_picture p = {w, h, NULL};
 
-    VT_TRY(vt_new(&p.rgb, (size_t)w * h, 3));
+    VT_RET(vt_new(&p.rgb, (size_t)w * h, 3));
     for (uint32_t i = 0; i < h; i++)
         memcpy(p.rgb + (size_t)i * w * 3,
                in->rgb + ((size_t)(y + i) * in->width + x) * 3, (size_t)w * 3);
     *out = p;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* A box with a random share of the area and a random aspect ratio from 3/4 to
@@ -129,10 +124,9 @@ static void flip(vt_picture *p)
 /* Moves the picture's window over the picture padded with zeros. */
 static vitcl_status shift(vt_picture *p, int dx, int dy)
 {
-    vitcl_status st = VITCL_OK;
     uint8_t *moved = NULL;
 
-    VT_TRY(vt_new(&moved, (size_t)p->width * p->height, 3));
+    VT_RET(vt_new(&moved, (size_t)p->width * p->height, 3));
     for (int y = 0; y < (int)p->height; y++)
         for (int x = 0; x < (int)p->width; x++) {
             int fx = x + dx, fy = y + dy;
@@ -143,8 +137,7 @@ static vitcl_status shift(vt_picture *p, int dx, int dy)
         }
     free(p->rgb);
     p->rgb = moved;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Random erasing (arXiv 1708.04896): fills a box of 2 to 33 % of the area with

@@ -104,12 +104,8 @@ done:
 static vitcl_status decode_by(vt_picture *out, vt_decoder_pool *pool,
                               const char *path)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_pool_push(pool, path));
-    VT_TRY(vt_pool_whole(out, pool));
-done:
-    return st;
+    VT_RET(vt_pool_push(pool, path));
+    return vt_pool_whole(out, pool);
 }
 
 static vitcl_status decode_large(vt_picture *out, vt_batches *f,
@@ -331,22 +327,21 @@ vitcl_status vt_batches_next(vt_batch *out, vt_batches *f)
 
 static vitcl_status make_ring(vt_batches *f)
 {
-    vitcl_status st = VITCL_OK;
     const vt_batches_options *o = &f->o;
     const size_t picture = 3 * (size_t)o->height * o->width;
 
     for (int i = 0; i < SLOTS; i++) {
         slot *s = &f->ring[i];
 
-        VT_TRY(VT_NEW(&s->picture, o->batch));
-        VT_TRY(vt_new(&s->pixels, o->batch * picture, sizeof *s->pixels));
+        VT_RET(VT_NEW(&s->picture, o->batch));
+        VT_RET(vt_new(&s->pixels, o->batch * picture, sizeof *s->pixels));
         if (f->patches) {
             const size_t n = o->batch * (size_t)f->patches;
 
-            VT_TRY(vt_new(&s->source, n, sizeof *s->source));
-            VT_TRY(vt_new(&s->colour, n, sizeof *s->colour));
+            VT_RET(vt_new(&s->source, n, sizeof *s->source));
+            VT_RET(vt_new(&s->colour, n, sizeof *s->colour));
         } else {
-            VT_TRY(vt_new(&s->targets, (size_t)o->batch * o->classes,
+            VT_RET(vt_new(&s->targets, (size_t)o->batch * o->classes,
                           sizeof *s->targets));
         }
     }
@@ -354,9 +349,7 @@ static vitcl_status make_ring(vt_batches *f)
         for (int v = 0; v < 256; v++)
             f->table[c][v] =
                 ((float)v * o->how.scale - o->how.mean[c]) / o->how.std[c];
-    VT_TRY(VT_NEW(&f->order, o->count));
-done:
-    return st;
+    return VT_NEW(&f->order, o->count);
 }
 
 vitcl_status vt_batches_new(vt_batches **out, const vt_batches_options *options)

@@ -161,30 +161,26 @@ static void write_cache(check *c, size_t looked_at)
 
 static vitcl_status add_broken(check *c, uint32_t picture)
 {
-    vitcl_status st;
     vt_broken *b = &c->broken;
 
-    VT_TRY(vt_grow(&b->picture, &c->picture_cap, b->count + 1,
+    VT_RET(vt_grow(&b->picture, &c->picture_cap, b->count + 1,
                    sizeof *b->picture));
-    VT_TRY(vt_grow(&b->why, &c->why_cap, b->count + 1, sizeof *b->why));
-    VT_TRY(vt_strdup(&b->why[b->count], vt_message()));
+    VT_RET(vt_grow(&b->why, &c->why_cap, b->count + 1, sizeof *b->why));
+    VT_RET(vt_strdup(&b->why[b->count], vt_message()));
     b->picture[b->count++] = picture;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status take(void *context, uint32_t picture, const uint8_t *rgb)
 {
-    vitcl_status st = VITCL_OK;
     check *c = context;
 
     if (!rgb)
-        VT_TRY(add_broken(c, picture));
+        VT_RET(add_broken(c, picture));
     c->done++;
     if (c->progress && c->progress(c->context, c->done, c->todo_count))
-        st = vt_fail(VITCL_ESTOPPED, "stopped by the caller");
-done:
-    return st;
+        return vt_fail(VITCL_ESTOPPED, "stopped by the caller");
+    return VITCL_OK;
 }
 
 vitcl_status vt_dataset_check(vt_broken *out, const vt_dataset *d,

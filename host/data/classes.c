@@ -79,12 +79,11 @@ static key number_of(const vt_classes *c, uint32_t index, bool said)
 static vitcl_status make_keys(key **out, size_t *n, const vt_classes *c,
                               bool by_number)
 {
-    vitcl_status st = VITCL_OK;
     const bool said = by_number && all_numbers(c);
     key *k = NULL;
 
     *n = 0;
-    VT_TRY(vt_new(&k, (size_t)c->count * 2 + 1, sizeof *k));
+    VT_RET(vt_new(&k, (size_t)c->count * 2 + 1, sizeof *k));
     for (uint32_t i = 0; i < c->count; i++) {
         const char *label = by_number ? NULL : c->label(c->of, i);
         const char *name = by_number || !c->name ? NULL : c->name(c->of, i);
@@ -98,8 +97,7 @@ static vitcl_status make_keys(key **out, size_t *n, const vt_classes *c,
     }
     qsort(k, *n, sizeof *k, by_key);
     *out = k;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* 0, 1, or 2 for several classes with that key; *out: one of them. */

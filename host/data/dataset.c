@@ -67,7 +67,6 @@ const char *vt_dataset_path(const vt_dataset *d, uint32_t index)
 static vitcl_status open_folder(vt_dataset *d, const char *path,
                                 const vt_dataset_options *how)
 {
-    vitcl_status st;
     bool records;
 
     if (how->columns)
@@ -82,13 +81,12 @@ static vitcl_status open_folder(vt_dataset *d, const char *path,
                              "pictures for each class, or a table FILE.csv"
                            : "%s: no such folder",
                        path);
-    VT_TRY(
+    VT_RET(
         vt_records_open(&records, d, path,
                         how->split || !how->training ? how->split : "train"));
     if (!records)
-        VT_TRY(vt_folders_open(d, path, how));
-done:
-    return st;
+        VT_RET(vt_folders_open(d, path, how));
+    return VITCL_OK;
 }
 
 vitcl_status vt_dataset_open(vt_dataset **out, const char *path,

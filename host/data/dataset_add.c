@@ -7,23 +7,17 @@
 
 vitcl_status vt_dataset_add_class(vt_dataset *d, const char *name)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_grow(&d->name, &d->name_cap, d->classes + 1, sizeof *d->name));
-    VT_TRY(vt_strdup(&d->name[d->classes], name));
+    VT_RET(vt_grow(&d->name, &d->name_cap, d->classes + 1, sizeof *d->name));
+    VT_RET(vt_strdup(&d->name[d->classes], name));
     d->classes++;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_dataset_add_label(vt_dataset *d, uint32_t label)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_grow(&d->label, &d->label_cap, d->count + 1, sizeof *d->label));
+    VT_RET(vt_grow(&d->label, &d->label_cap, d->count + 1, sizeof *d->label));
     d->label[d->count++] = label;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_dataset_say_left(vt_dataset *d, const char *where)

@@ -45,23 +45,20 @@ void vt_dataset_hash_sizes(vt_sha256_state *s, const vt_dataset *d)
 
 static vitcl_status hash_files(vt_sha256_state *s, const vt_dataset *d)
 {
-    vitcl_status st = VITCL_OK;
     const size_t n = VT_MIN(d->count, FILES);
     vt_file f = {0};
 
     for (size_t i = 0; i < n; i++) {
-        VT_TRY(vt_file_read(&f, d->path[i * d->count / n], FILE_MOST));
+        VT_RET(vt_file_read(&f, d->path[i * d->count / n], FILE_MOST));
         vt_sha256_add(s, &f.size, sizeof f.size);
         vt_sha256_add(s, f.data, f.size);
         vt_file_close(&f);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_dataset_hash(char out[65], const vt_dataset *d)
 {
-    vitcl_status st = VITCL_OK;
     vt_sha256_state s;
 
     vt_sha256_begin(&s);
@@ -69,8 +66,7 @@ vitcl_status vt_dataset_hash(char out[65], const vt_dataset *d)
     for (size_t i = 0; i < d->part_count; i++)
         vt_sha256_add(&s, d->parts[i].file.data, d->parts[i].file.size);
     if (d->path)
-        VT_TRY(hash_files(&s, d));
+        VT_RET(hash_files(&s, d));
     vt_sha256_end_hex(&s, out);
-done:
-    return st;
+    return VITCL_OK;
 }

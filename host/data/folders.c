@@ -150,17 +150,15 @@ done:
 static vitcl_status find_part(const char **out, const char *path,
                               const char *const *parts, bool follow)
 {
-    vitcl_status st = VITCL_OK;
     bool found = false;
 
     *out = NULL;
     for (; *parts && !found; parts++) {
-        VT_TRY(is_part(&found, path, *parts, follow));
+        VT_RET(is_part(&found, path, *parts, follow));
         if (found)
             *out = *parts;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status choose_part(const char **split, const char *path,
@@ -168,32 +166,27 @@ static vitcl_status choose_part(const char **split, const char *path,
 {
     static const char *const train[] = {"train", NULL};
     static const char *const test[] = {"test", "val", "validation", NULL};
-    vitcl_status st = VITCL_OK;
     const char *other;
 
-    VT_TRY(find_part(split, path, how->training ? train : test, how->follow));
+    VT_RET(find_part(split, path, how->training ? train : test, how->follow));
     if (*split)
         return VITCL_OK;
-    VT_TRY(find_part(&other, path, how->training ? test : train, how->follow));
+    VT_RET(find_part(&other, path, how->training ? test : train, how->follow));
     if (other)
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: has %s/, but no %s; name another folder, or "
-                     "--split %s",
-                     path, other, how->training ? "train/" : "test/ or val/",
-                     other);
-done:
-    return st;
+        return vt_fail(VITCL_EINVAL,
+                       "%s: has %s/, but no %s; name another folder, or "
+                       "--split %s",
+                       path, other, how->training ? "train/" : "test/ or val/",
+                       other);
+    return VITCL_OK;
 }
 
 vitcl_status vt_folders_open(vt_dataset *d, const char *path,
                              const vt_dataset_options *how)
 {
     const char *split = how->split;
-    vitcl_status st = VITCL_OK;
 
     if (!split)
-        VT_TRY(choose_part(&split, path, how));
-    VT_TRY(read_part(d, path, split, how->follow));
-done:
-    return st;
+        VT_RET(choose_part(&split, path, how));
+    return read_part(d, path, split, how->follow);
 }

@@ -160,8 +160,6 @@ static vitcl_status find_set(const vt_json **out, const book *b,
 
 static vitcl_status add_set(vt_labels *l, const vt_json *set, uint32_t picture)
 {
-    vitcl_status st = VITCL_OK;
-
     if (!vt_json_is_array(set))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the classes of picture %u must be a "
@@ -177,15 +175,14 @@ static vitcl_status add_set(vt_labels *l, const vt_json *set, uint32_t picture)
                            "%s: a class of picture %u is neither a name nor a "
                            "number",
                            l->path, picture);
-        VT_TRY(vt_grow(&l->entry, &l->cap, l->count + 1, sizeof *l->entry));
+        VT_RET(vt_grow(&l->entry, &l->cap, l->count + 1, sizeof *l->entry));
         e = &l->entry[l->count++];
         e->number = n;
         l->names += name != NULL;
         if (name)
-            VT_TRY(vt_strdup(&e->name, name));
+            VT_RET(vt_strdup(&e->name, name));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_labels_load(vt_labels **out, const char *path,

@@ -153,11 +153,10 @@ done:
 /* out(x, y) = in(a x + b y + c, d x + e y + f), nearest; grey outside. */
 static vitcl_status affine(vt_picture *p, const double m[6])
 {
-    vitcl_status st = VITCL_OK;
     uint8_t *moved = NULL;
     size_t n = (size_t)p->width * p->height;
 
-    VT_TRY(vt_new(&moved, n, 3));
+    VT_RET(vt_new(&moved, n, 3));
     memset(moved, 128, n * 3);
     for (uint32_t y = 0; y < p->height; y++)
         for (uint32_t x = 0; x < p->width; x++) {
@@ -171,8 +170,7 @@ static vitcl_status affine(vt_picture *p, const double m[6])
         }
     free(p->rgb);
     p->rgb = moved;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status rotate(vt_picture *p, double degrees)

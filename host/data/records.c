@@ -108,7 +108,6 @@ static vitcl_status wrong_split(const char *path, const char *split)
 static vitcl_status open_cifar(vt_dataset *d, const char *path,
                                const char *split, bool hundred)
 {
-    vitcl_status st = VITCL_OK;
     bool train = split && strcmp(split, "train") == 0;
     char file[32];
 
@@ -118,19 +117,18 @@ static vitcl_status open_cifar(vt_dataset *d, const char *path,
     d->record = d->header + CIFAR_PIXELS;
     d->side_h = d->side_w = CIFAR_SIDE;
     snprintf(d->kind, sizeof d->kind, hundred ? "cifar100" : "cifar10");
-    VT_TRY(read_names(d, path,
+    VT_RET(read_names(d, path,
                       hundred ? "fine_label_names.txt" : "batches.meta.txt",
                       hundred ? 100 : 10));
     if (hundred)
         return add_part(d, path, train ? "train.bin" : "test.bin");
     for (int i = 1; train && i <= 5; i++) {
         snprintf(file, sizeof file, "data_batch_%d.bin", i);
-        VT_TRY(add_part(d, path, file));
+        VT_RET(add_part(d, path, file));
     }
     if (!train)
-        VT_TRY(add_part(d, path, "test_batch.bin"));
-done:
-    return st;
+        VT_RET(add_part(d, path, "test_batch.bin"));
+    return VITCL_OK;
 }
 
 /* ---- MNIST ---- */
@@ -247,7 +245,6 @@ vitcl_status vt_records_open(bool *records, vt_dataset *d, const char *path,
 vitcl_status vt_dataset_picture(vt_picture *out, const vt_dataset *d,
                                 uint32_t index)
 {
-    vitcl_status st = VITCL_OK;
     vt_picture p = {d->side_w, d->side_h, NULL};
     size_t at = index, k = 0, plane;
     const uint8_t *from;
@@ -266,11 +263,10 @@ vitcl_status vt_dataset_picture(vt_picture *out, const vt_dataset *d,
         d->parts[k].file.data + d->parts[k].first + at * d->record + d->header;
     plane = (size_t)p.width * p.height;
     colours = d->header ? 3 : 1; /* CIFAR: planes; MNIST: grey */
-    VT_TRY(vt_new(&p.rgb, plane, 3));
+    VT_RET(vt_new(&p.rgb, plane, 3));
     for (size_t i = 0; i < plane; i++)
         for (size_t c = 0; c < 3; c++)
             p.rgb[i * 3 + c] = from[colours == 3 ? c * plane + i : i];
     *out = p;
-done:
-    return st;
+    return VITCL_OK;
 }

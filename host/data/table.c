@@ -300,26 +300,24 @@ static vitcl_status choose_part(uint32_t *out, const table *t,
 static vitcl_status look(vt_table_file *f, const table *t, const row *r,
                          const char *path)
 {
-    vitcl_status st;
     char why[160];
 
     if (strlen(path) >= PATH_MAX)
         return wrong(t, r->line, "path", r->path, "... is too long");
-    VT_TRY(vt_table_find(f, path));
+    VT_RET(vt_table_find(f, path));
     if (!f->path) {
         snprintf(why, sizeof why, ": %s%s", strerror(f->error),
                  strchr(r->path, '\\') ? "; write / between folders" : "");
-        st = wrong(t, r->line, "path", r->path, why);
+        return wrong(t, r->line, "path", r->path, why);
     } else if (f->other) {
         snprintf(why, sizeof why,
                  " has no suffix, and there are files with %.20s and %.20s",
                  strrchr(f->path, '.'), strrchr(f->other, '.'));
-        st = wrong(t, r->line, "path", r->path, why);
+        return wrong(t, r->line, "path", r->path, why);
     } else if (!S_ISREG(f->of.st_mode)) {
-        st = wrong(t, r->line, "path", r->path, " is not a file");
+        return wrong(t, r->line, "path", r->path, " is not a file");
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* `first`: the line that has the file already. */
@@ -380,21 +378,19 @@ static vitcl_status open_table(table *t, const char *path)
 {
     const char *slash = strrchr(path, '/');
     vt_csv_text text;
-    vitcl_status st;
 
     t->name = path;
-    VT_TRY(vt_format(&t->folder, "%.*s", slash ? (int)(slash - path) : 1,
+    VT_RET(vt_format(&t->folder, "%.*s", slash ? (int)(slash - path) : 1,
                      slash ? path : "."));
-    VT_TRY(vt_file_read(&t->file, path, TABLE_MAX));
+    VT_RET(vt_file_read(&t->file, path, TABLE_MAX));
     /* it has a byte more than its size */
     text = vt_csv_begin((char *)(uintptr_t)t->file.data, t->file.size);
-    VT_TRY(take_separator(&text.separator, t));
-    VT_TRY(read_header(t, &text));
-    VT_TRY(read_rows(t, &text));
+    VT_RET(take_separator(&text.separator, t));
+    VT_RET(read_header(t, &text));
+    VT_RET(read_rows(t, &text));
     if (t->count == 0)
-        st = vt_fail(VITCL_ECORRUPT, "%s: names no pictures", path);
-done:
-    return st;
+        return vt_fail(VITCL_ECORRUPT, "%s: names no pictures", path);
+    return VITCL_OK;
 }
 
 vitcl_status vt_table_open(vt_dataset *d, const char *path,

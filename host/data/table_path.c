@@ -50,14 +50,11 @@ done:
 
 static vitcl_status find(vt_table_file *f, const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
     if (stat(path, &f->of) == 0)
         return vt_strdup(&f->path, path);
     if (!vt_is_picture_name(path))
-        VT_TRY(add_suffix(f, path));
-done:
-    return st;
+        VT_RET(add_suffix(f, path));
+    return VITCL_OK;
 }
 
 vitcl_status vt_table_find(vt_table_file *f, const char *path)

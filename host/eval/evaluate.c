@@ -67,19 +67,17 @@ static void score(void *context, size_t position, const float *row)
 static vitcl_status choose_part(size_t **out, size_t *count,
                                 const vt_labelled *pictures)
 {
-    vitcl_status st = VITCL_OK;
     const size_t all = vt_dataset_count(pictures->d);
     size_t *chosen = NULL, n = 0;
 
     *count = all;
     if (pictures->parts <= 1)
         return VITCL_OK;
-    VT_TRY(VT_NEW(&chosen, all / pictures->parts + 1));
+    VT_RET(VT_NEW(&chosen, all / pictures->parts + 1));
     for (size_t i = pictures->part - 1; i < all; i += pictures->parts)
         chosen[n++] = i;
     *out = chosen, *count = n;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,

@@ -170,11 +170,10 @@ static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
     CLBlastStatusCode e = CLBlastSuccess;
     double from = 0;
     bool alone;
-    vitcl_status st;
 
-    VT_TRY(vt_dev_alive(q->dev));
+    VT_RET(vt_dev_alive(q->dev));
     if (q->times == VT_TIMES_STEPS) {
-        VT_TRY(vt_queue_finish(q));
+        VT_RET(vt_queue_finish(q));
         from = vt_now_ms();
     }
     pthread_mutex_lock(&lock);
@@ -184,17 +183,14 @@ static vitcl_status multiply(vt_queue *q, const vt_gemm_desc *d, cl_mem c,
                           rows * (i + 1) / n);
     vt_alone_end(q, alone);
     pthread_mutex_unlock(&lock);
-    if (e != CLBlastSuccess) {
-        st = fail(q->dev, q, e, "Sgemm");
-        goto done;
-    }
+    if (e != CLBlastSuccess)
+        return fail(q->dev, q, e, "Sgemm");
     if (q->times ==
         VT_TIMES_STEPS) { /* its event covers only its last kernel */
-        VT_TRY(vt_queue_finish(q));
+        VT_RET(vt_queue_finish(q));
         q->host_ms += vt_now_ms() - from;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status bind(vt_gemm *g)
@@ -208,35 +204,30 @@ static vitcl_status bind(vt_gemm *g)
     const char *tuned = g->t.tuned ? ", tuned" : "";
     char defines[176], epilogue[144];
     vt_kernel *k;
-    vitcl_status st = VITCL_OK;
 
     snprintf(g->note, sizeof g->note, "clblast Xgemm%s", tuned);
     if (!d->bias && !d->scale && !d->residual && d->act == VT_ACT_NONE)
         return VITCL_OK;
     snprintf(defines, sizeof defines, "-DV=%d %s", v,
              vt_gemm_defines(epilogue, d));
-    VT_TRY(
+    VT_RET(
         vt_kernel_new(&g->kernel[0], g->dev, "epilogue", "epilogue", defines));
     k = g->kernel[0];
-    VT_TRY(vt_gemm_arguments(k, bufs, VT_COUNT(bufs),
+    VT_RET(vt_gemm_arguments(k, bufs, VT_COUNT(bufs),
                              (int[]){d->batch * d->M, d->N, d->ldc}, 3));
     vt_kernel_size(k, 1, (size_t[3]){(items + GROUP - 1) / GROUP * GROUP},
                    (size_t[3]){GROUP});
     snprintf(g->note, sizeof g->note, "clblast Xgemm, epilogue%s", tuned);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status launch(vt_queue *q, vt_gemm *g)
 {
-    vitcl_status st;
-
-    VT_TRY(multiply(q, &g->t.d, g->bufs.c->mem, g->bufs.a->mem, g->bufs.b->mem,
+    VT_RET(multiply(q, &g->t.d, g->bufs.c->mem, g->bufs.a->mem, g->bufs.b->mem,
                     g->bufs.temp ? g->bufs.temp->mem : NULL));
     if (g->kernel[0])
-        VT_TRY(vt_kernel_launch(q, g->kernel[0]));
-done:
-    return st;
+        VT_RET(vt_kernel_launch(q, g->kernel[0]));
+    return VITCL_OK;
 }
 
 /* ---- self test ---- */

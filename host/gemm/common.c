@@ -36,14 +36,11 @@ const char *vt_gemm_defines(char out[144], const vt_gemm_desc *d)
 vitcl_status vt_gemm_arguments(vt_kernel *k, vt_buf *const *bufs, unsigned n,
                                const int *ints, unsigned m)
 {
-    vitcl_status st = VITCL_OK;
-
     for (unsigned i = 0; i < n; i++)
-        VT_TRY(vt_kernel_buf(k, i, bufs[i]));
+        VT_RET(vt_kernel_buf(k, i, bufs[i]));
     for (unsigned i = 0; i < m; i++)
-        VT_TRY(vt_kernel_int(k, n + i, ints[i]));
-done:
-    return st;
+        VT_RET(vt_kernel_int(k, n + i, ints[i]));
+    return VITCL_OK;
 }
 
 vitcl_status vt_gemm_operands(vt_kernel *k, const vt_gemm *g, vt_buf *a,
@@ -75,17 +72,15 @@ vitcl_status vt_gemm_bind_sum(vt_kernel **k, const vt_gemm *g, vt_buf *sums,
         rows, d->N, parts, strips, d->ldc, columns, (int)(at / sizeof(float))};
     const size_t all = (size_t)rows * (size_t)d->N;
     char common[192], defines[208];
-    vitcl_status st;
 
     snprintf(defines, sizeof defines, "%s%s", vt_gemm_end_defines(common, d),
              quick);
-    VT_TRY(vt_kernel_new(k, g->dev, "gemm_sum", "gemm_sum", defines));
-    VT_TRY(vt_gemm_operands(*k, g, a, b, v, VT_COUNT(v)));
-    VT_TRY(vt_kernel_buf(*k, 13, sums));
+    VT_RET(vt_kernel_new(k, g->dev, "gemm_sum", "gemm_sum", defines));
+    VT_RET(vt_gemm_operands(*k, g, a, b, v, VT_COUNT(v)));
+    VT_RET(vt_kernel_buf(*k, 13, sums));
     vt_kernel_size(*k, 1, (size_t[3]){(all + FEW - 1) / FEW * FEW},
                    (size_t[3]){FEW});
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_gemm_reorder(vt_queue *q, const vt_gemm_desc *d, vt_buf *packed,

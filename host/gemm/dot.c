@@ -196,17 +196,15 @@ static vitcl_status pack_kernel(vt_kernel **out, vt_dev *dev, int kind,
     const size_t global[3] = {scales ? panels * (size_t)nw : panels,
                               ((size_t)words(d, kind) + 63) / 64, 1};
     char shape[64], defines[96];
-    vitcl_status st;
 
     snprintf(defines, sizeof defines, "%s -DTOP=%d%s", common(shape, kind),
              top(d, kind), d->trans_b ? " -DTRANS_B" : "");
-    VT_TRY(vt_kernel_new(out, dev, "gemm_dot_pack",
+    VT_RET(vt_kernel_new(out, dev, "gemm_dot_pack",
                          scales ? "gemm_dot_scale" : "gemm_dot_pack", defines));
-    VT_TRY(vt_gemm_arguments(*out, (vt_buf *[]){packed, b}, 2,
+    VT_RET(vt_gemm_arguments(*out, (vt_buf *[]){packed, b}, 2,
                              (int[]){d->N, d->K, d->ldb}, 3));
     vt_kernel_size(*out, scales ? 1 : 2, global, (size_t[3]){1, 1, 1});
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status pack(vt_queue *q, const vt_told *t, vt_buf *packed,
@@ -255,18 +253,16 @@ static vitcl_status rows_kernel(vt_kernel **out, const vt_gemm *g, int kind)
     const int rows = d->batch * d->M;
     const int v[] = {rows, d->K, d->lda, stride(d, kind), 0, 0};
     char defines[96];
-    vitcl_status st;
 
-    VT_TRY(vt_kernel_new(out, g->dev, "gemm_dot_rows", "gemm_dot_rows",
+    VT_RET(vt_kernel_new(out, g->dev, "gemm_dot_rows", "gemm_dot_rows",
                          rows_defines(defines, g->dev, kind, d)));
-    VT_TRY(vt_gemm_arguments(*out,
+    VT_RET(vt_gemm_arguments(*out,
                              (vt_buf *[]){g->bufs.temp, g->bufs.a, NULL, NULL},
                              4, v, VT_COUNT(v)));
-    VT_TRY(vt_kernel_float(*out, 4 + (unsigned)VT_COUNT(v), 0));
+    VT_RET(vt_kernel_float(*out, 4 + (unsigned)VT_COUNT(v), 0));
     vt_kernel_size(*out, 1, (size_t[3]){(size_t)vt_divide_up(rows, ROWS), 1, 1},
                    (size_t[3]){1, 1, 1});
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* A tile has 16 rows, whatever was tuned: two of them are a block. */
@@ -291,18 +287,16 @@ static vt_rows divide(const vt_dev *dev, const vt_told *t)
 static vitcl_status packed(vt_buf **out, vt_gemm *g, int kind, int *n)
 {
     vt_buf *b = NULL;
-    vitcl_status st = VITCL_OK;
 
     if (!g->t.d.b_packed) {
-        VT_TRY(vt_buf_view(&b, g->bufs.temp, packed_at(g->dev, &g->t),
+        VT_RET(vt_buf_view(&b, g->bufs.temp, packed_at(g->dev, &g->t),
                            packed_bytes(g->dev, &g->t)));
         g->state = b;
-        VT_TRY(pack_kernel(&g->kernel[(*n)++], g->dev, kind, &g->t.d, b,
+        VT_RET(pack_kernel(&g->kernel[(*n)++], g->dev, kind, &g->t.d, b,
                            g->bufs.b, false));
     }
     *out = b ? b : g->bufs.b;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void drop(vt_gemm *g)
@@ -321,25 +315,23 @@ static vitcl_status bind(vt_gemm *g)
     vt_buf *a = as_words(d) ? g->bufs.a : g->bufs.temp, *b = NULL;
     int n = 0;
     char shape[64], epilogue[144], defines[304];
-    vitcl_status st = VITCL_OK;
 
     if (!as_words(d))
-        VT_TRY(rows_kernel(&g->kernel[n++], g, kind));
-    VT_TRY(packed(&b, g, kind, &n));
+        VT_RET(rows_kernel(&g->kernel[n++], g, kind));
+    VT_RET(packed(&b, g, kind, &n));
     snprintf(defines, sizeof defines, "%s -DRA=%d -DRB=%d -DSAVED=%d%s %s",
              common(shape, kind), s.ra, s.rb, s.saved,
              d->out == VT_BF16 ? " -DYT=bf16" : "",
              vt_gemm_defines(epilogue, d));
-    VT_TRY(
+    VT_RET(
         vt_kernel_new(&g->kernel[n], g->dev, "gemm_dot", "gemm_dot", defines));
-    VT_TRY(vt_gemm_operands(g->kernel[n], g, a, b, v, VT_COUNT(v)));
-    VT_TRY(vt_kernel_tiles(g->kernel[n], 6 + (unsigned)VT_COUNT(v),
+    VT_RET(vt_gemm_operands(g->kernel[n], g, a, b, v, VT_COUNT(v)));
+    VT_RET(vt_kernel_tiles(g->kernel[n], 6 + (unsigned)VT_COUNT(v),
                            vt_divide_up(s.panels, s.group) * s.chunks));
     snprintf(g->note, sizeof g->note, "native %s %dx%d%s",
              vt_dot_kinds[kind].name, s.tall, s.nw,
              g->t.tuned ? ", tuned" : "");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 #define CHAINS 12 /* at most two units with six cycles each */

@@ -283,18 +283,16 @@ static vitcl_status round_rows(vt_gemm *g)
     const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M;
     char defines[64];
-    vitcl_status st;
 
     snprintf(defines, sizeof defines, "-DTYPE=3 -DAT=%s", vt_dtype_name(d->a));
-    VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_mma_pack",
+    VT_RET(vt_kernel_new(&g->kernel[0], g->dev, "gemm_mma_pack",
                          "gemm_mma_rows", defines));
-    VT_TRY(vt_gemm_arguments(g->kernel[0],
+    VT_RET(vt_gemm_arguments(g->kernel[0],
                              (vt_buf *[]){g->bufs.temp, g->bufs.a}, 2,
                              (int[]){rows, d->K, d->lda}, 3));
     vt_kernel_size(g->kernel[0], 1, (size_t[3]){64 * (size_t)rows},
                    (size_t[3]){64});
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* What the product reads, and where it leaves the sums of parts. */
@@ -366,7 +364,6 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
     const int v[] = {rows, d->N, o.K, o.lda, d->ldc, columns(d)};
     const char *const way = vt_mma_way(g->t.unit.kind);
     char parts[64] = "", common[192], defines[464];
-    vitcl_status st;
 
     vt_gemm_end_defines(common, d);
     if (c->parts > 1 || (c->terms < d->K && d->type != VT_I8))
@@ -380,14 +377,14 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
              vt_dtype_name(o.stored), o.stored == d->type ? " -DSAME_A" : "",
              wide_rows(g, &o) ? " -DWIDE_A" : "",
              wide_result(g, c) ? " -DWIDE_C" : "", parts, common);
-    VT_TRY(vt_kernel_new(k, g->dev, way, way, defines));
-    VT_TRY(vt_gemm_operands(*k, g, o.a, o.b, v, VT_COUNT(v)));
+    VT_RET(vt_kernel_new(k, g->dev, way, way, defines));
+    VT_RET(vt_gemm_operands(*k, g, o.a, o.b, v, VT_COUNT(v)));
     if (c->parts > 1) {
-        VT_TRY(vt_kernel_buf(*k, 12, o.sums));
-        VT_TRY(vt_kernel_int(*k, 13, (int)(rounded_bytes(d) / sizeof(float))));
+        VT_RET(vt_kernel_buf(*k, 12, o.sums));
+        VT_RET(vt_kernel_int(*k, 13, (int)(rounded_bytes(d) / sizeof(float))));
     }
     if (c->fence)
-        VT_TRY(vt_part_counts(*k, 14, g, tiles(c->kind, s, rows, d->N)));
+        VT_RET(vt_part_counts(*k, 14, g, tiles(c->kind, s, rows, d->N)));
     vt_kernel_size(
         *k, 3,
         (size_t[3]){(size_t)vt_divide_up(rows, high(c->kind, s)) * wi,
@@ -395,8 +392,7 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
                     (size_t)c->parts},
         (size_t[3]){wi, 1, 1});
     vt_kernel_work(*k, (double)rows * d->N * d->K);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status bind(vt_gemm *g)
@@ -407,17 +403,16 @@ static vitcl_status bind(vt_gemm *g)
     const char *const variant = vt_wgmma_used()->name;
     char text[48] = "", name[16] = "wgmma";
     unsigned n = 0;
-    vitcl_status st = VITCL_OK;
 
     if (rounds(d)) {
-        VT_TRY(round_rows(g));
+        VT_RET(round_rows(g));
         n++;
     }
     if (!d->b_packed)
-        VT_TRY(vt_mma_bind_operands(g, columns(d), sums_bytes(d, c.parts), &n));
-    VT_TRY(bind_product(&g->kernel[n++], g, &c));
+        VT_RET(vt_mma_bind_operands(g, columns(d), sums_bytes(d, c.parts), &n));
+    VT_RET(bind_product(&g->kernel[n++], g, &c));
     if (c.parts > 1 && !c.fence)
-        VT_TRY(bind_sum(&g->kernel[n], g, &c));
+        VT_RET(bind_sum(&g->kernel[n], g, &c));
     if (parts > 1)
         snprintf(text, sizeof text, ", %d parts%s", parts,
                  c.fence       ? " at once, added by the last"
@@ -429,8 +424,7 @@ static vitcl_status bind(vt_gemm *g)
              c.groups ? name : c.kind->name, high(c.kind, c.shape),
              wide(c.kind, c.shape), vt_dtype_name(d->type),
              g->t.unit.emulated ? ", emulated" : "", text);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* KW of cl/common_units.cl: words of k of an instruction. */

@@ -46,19 +46,17 @@ static vitcl_status turn(vt_kernel **k, vt_gemm *g, vt_buf *to, vt_buf *x,
 {
     const int v[] = {real, g->t.d.K, ld, rows};
     char defines[32];
-    vitcl_status st;
 
     snprintf(defines, sizeof defines, "-DDPAS=%d%s",
              a ? 0 : vt_mma_together(g->t.unit), a ? " -DROWS" : "");
-    VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma_turn", "gemm_mma_turn", defines));
-    VT_TRY(vt_gemm_arguments(*k, (vt_buf *[]){to, x}, 2, v, VT_COUNT(v)));
+    VT_RET(vt_kernel_new(k, g->dev, "gemm_mma_turn", "gemm_mma_turn", defines));
+    VT_RET(vt_gemm_arguments(*k, (vt_buf *[]){to, x}, 2, v, VT_COUNT(v)));
     vt_kernel_size(
         *k, 2,
         (size_t[3]){(size_t)vt_divide_up(g->t.d.K, 2 * TERMS) * GROUP,
                     (size_t)vt_divide_up(rows, ROWS)},
         (size_t[3]){GROUP, 1});
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status pack(vt_kernel **k, vt_gemm *g, vt_buf *to, int columns)
@@ -66,19 +64,17 @@ static vitcl_status pack(vt_kernel **k, vt_gemm *g, vt_buf *to, int columns)
     const vt_gemm_desc *d = &g->t.d;
     const int v[] = {d->N, d->K, d->ldb, columns};
     char defines[32];
-    vitcl_status st;
 
     snprintf(defines, sizeof defines, "-DTYPE=1 -DDPAS=%d",
              vt_mma_together(g->t.unit));
-    VT_TRY(vt_kernel_new(k, g->dev, "gemm_mma_pack", "gemm_mma_pack", defines));
-    VT_TRY(
+    VT_RET(vt_kernel_new(k, g->dev, "gemm_mma_pack", "gemm_mma_pack", defines));
+    VT_RET(
         vt_gemm_arguments(*k, (vt_buf *[]){to, g->bufs.b}, 2, v, VT_COUNT(v)));
     vt_kernel_size(
         *k, 2,
         (size_t[3]){4 * (size_t)vt_divide_up(d->K, TERMS), (size_t)columns},
         NULL);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_mma_bind_operands(vt_gemm *g, int columns, size_t sums,
@@ -87,27 +83,25 @@ vitcl_status vt_mma_bind_operands(vt_gemm *g, int columns, size_t sums,
     const vt_gemm_desc *d = &g->t.d;
     const size_t b = bytes(d, columns);
     vt_mma_packed *p = NULL;
-    vitcl_status st;
 
-    VT_TRY(VT_NEW(&p, 1));
+    VT_RET(VT_NEW(&p, 1));
     g->state = p;
-    VT_TRY(vt_buf_view(&p->b, g->bufs.temp, 0, b));
+    VT_RET(vt_buf_view(&p->b, g->bufs.temp, 0, b));
     if (d->trans_b)
-        VT_TRY(turn(&g->kernel[(*n)++], g, p->b, g->bufs.b, d->N, d->ldb,
+        VT_RET(turn(&g->kernel[(*n)++], g, p->b, g->bufs.b, d->N, d->ldb,
                     columns, false));
     else
-        VT_TRY(pack(&g->kernel[(*n)++], g, p->b, columns));
+        VT_RET(pack(&g->kernel[(*n)++], g, p->b, columns));
     if (d->trans_a) {
-        VT_TRY(vt_buf_view(&p->a, g->bufs.temp, vt_dev_aligned(g->dev, b),
+        VT_RET(vt_buf_view(&p->a, g->bufs.temp, vt_dev_aligned(g->dev, b),
                            bytes(d, d->M)));
-        VT_TRY(turn(&g->kernel[(*n)++], g, p->a, g->bufs.a, d->M, d->lda, d->M,
+        VT_RET(turn(&g->kernel[(*n)++], g, p->a, g->bufs.a, d->M, d->lda, d->M,
                     true));
     }
     if (sums)
-        VT_TRY(vt_buf_view(&p->sums, g->bufs.temp,
+        VT_RET(vt_buf_view(&p->sums, g->bufs.temp,
                            vt_mma_operands_bytes(g->dev, d, columns), sums));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_mma_free_operands(vt_gemm *g)

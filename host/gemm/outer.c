@@ -109,7 +109,6 @@ static vitcl_status bind(vt_gemm *g)
     const bool sliced = c.slices > 1;
     const size_t rows[3] = {(size_t)d->M, 1, 1}, one[3] = {1, 1, 1};
     char defines[192];
-    vitcl_status st;
 
     snprintf(defines, sizeof defines,
              "-DV=%d -DNV=%d -DRA=%d -DKC=%d -DBLOCKS=%d -DPANELS=%d "
@@ -118,9 +117,9 @@ static vitcl_status bind(vt_gemm *g)
              d->type == VT_BF16, c.dot ? " -DDOT=3" : "",
              sliced ? " -DSLICED" : "", d->accumulate ? " -DACCUMULATE" : "",
              d->sums ? " -DSUMS" : "");
-    VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_outer", "gemm_outer",
+    VT_RET(vt_kernel_new(&g->kernel[0], g->dev, "gemm_outer", "gemm_outer",
                          defines));
-    VT_TRY(vt_gemm_arguments(g->kernel[0],
+    VT_RET(vt_gemm_arguments(g->kernel[0],
                              (vt_buf *[]){sliced ? g->bufs.temp : g->bufs.c,
                                           g->bufs.a, g->bufs.b, g->bufs.bias},
                              4,
@@ -128,12 +127,12 @@ static vitcl_status bind(vt_gemm *g)
                                      sliced ? d->N : d->ldc, c.column_tiles,
                                      c.row_tiles, c.slices},
                              9));
-    VT_TRY(vt_kernel_tiles(g->kernel[0], 13,
+    VT_RET(vt_kernel_tiles(g->kernel[0], 13,
                            c.column_tiles * c.row_tiles * c.slices));
     if (sliced) {
-        VT_TRY(vt_kernel_new(&g->kernel[1], g->dev, "gemm_outer",
+        VT_RET(vt_kernel_new(&g->kernel[1], g->dev, "gemm_outer",
                              "gemm_outer_sum", defines));
-        VT_TRY(vt_gemm_arguments(
+        VT_RET(vt_gemm_arguments(
             g->kernel[1], (vt_buf *[]){g->bufs.c, g->bufs.temp, g->bufs.bias},
             3, (int[]){d->M, d->N, d->ldc, c.slices}, 4));
         vt_kernel_size(g->kernel[1], 1, rows, one);
@@ -142,8 +141,7 @@ static vitcl_status bind(vt_gemm *g)
              c.nw,
              c.dot ? vt_dot_kinds[VT_DOT_BF16].name : vt_dtype_name(d->type),
              c.slices, sliced ? "s" : "");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 const vt_form vt_form_outer = {.provider = "native",

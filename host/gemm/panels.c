@@ -65,22 +65,20 @@ static vitcl_status kernels(vt_kernel **k, unsigned *n, vt_dev *dev,
                  columns[3] = {across * (size_t)nw, 1, 1}, one[3] = {1, 1, 1};
     const bool scales = d->type == VT_I8;
     char defines[96];
-    vitcl_status st = VITCL_OK;
 
     snprintf(defines, sizeof defines,
              "-DV=%d -DPER=%d -DWG=1 -DNV=%d -DTYPE=%d%s", t->rows.lanes,
              VT_CPU_BLOCK / t->rows.lanes, t->rows.vectors,
              vt_type_number(d->type), d->trans_b ? " -DTRANS_B" : "");
     for (int pass = scales ? 0 : 1; pass < 2; pass++, (*n)++) {
-        VT_TRY(vt_kernel_new(&k[*n], dev, "gemm_rows",
+        VT_RET(vt_kernel_new(&k[*n], dev, "gemm_rows",
                              pass ? "gemm_rows_pack" : "gemm_rows_scale",
                              defines));
-        VT_TRY(vt_gemm_arguments(k[*n], (vt_buf *[]){packed, b}, 2,
+        VT_RET(vt_gemm_arguments(k[*n], (vt_buf *[]){packed, b}, 2,
                                  (int[]){d->N, d->K, d->ldb}, 3));
         vt_kernel_size(k[*n], pass ? 2 : 1, pass ? global : columns, one);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_panels_pack(vt_queue *q, const vt_told *t, vt_buf *packed,
@@ -103,19 +101,17 @@ vitcl_status vt_panels_bind(vt_buf **out, vt_gemm *g, unsigned *n)
 {
     vt_buf *b = g->bufs.b;
     vt_panels *p = NULL;
-    vitcl_status st;
 
-    VT_TRY(VT_NEW(&p, 1));
+    VT_RET(VT_NEW(&p, 1));
     g->state = p;
     if (!g->t.d.b_packed) {
-        VT_TRY(vt_buf_view(&p->b, g->bufs.temp, 0,
+        VT_RET(vt_buf_view(&p->b, g->bufs.temp, 0,
                            vt_panels_bytes(g->dev, &g->t)));
-        VT_TRY(kernels(g->kernel, n, g->dev, &g->t, p->b, b));
+        VT_RET(kernels(g->kernel, n, g->dev, &g->t, p->b, b));
         b = p->b;
     }
     *out = b;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_panels_free(vt_gemm *g)

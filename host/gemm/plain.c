@@ -58,7 +58,6 @@ static vitcl_status bind(vt_gemm *g)
                   : vt_dev_group_max(g->dev) >= 64 ? 8
                                                    : 1;
     char epilogue[144], defines[304];
-    vitcl_status st;
 
     snprintf(defines, sizeof defines,
              "-DV=%d -DT=%d -DTRANS_A=%d -DTRANS_B=%d -DAT=%s -DBT=%s -DCT=%s "
@@ -66,8 +65,8 @@ static vitcl_status bind(vt_gemm *g)
              lanes, t, d->trans_a, trans_b, vt_dtype_name(d->a),
              vt_dtype_name(d->b_packed ? d->type : VT_F32),
              vt_dtype_name(d->out), vt_gemm_defines(epilogue, d));
-    VT_TRY(vt_kernel_new(&g->kernel[0], g->dev, "gemm_plain", name, defines));
-    VT_TRY(vt_gemm_operands(g->kernel[0], g, g->bufs.a, g->bufs.b, v, 6));
+    VT_RET(vt_kernel_new(&g->kernel[0], g->dev, "gemm_plain", name, defines));
+    VT_RET(vt_gemm_operands(g->kernel[0], g, g->bufs.a, g->bufs.b, v, 6));
     if (name[6] == 't') {
         const size_t tiles = (size_t)t;
         vt_kernel_size(g->kernel[0], 2,
@@ -83,8 +82,7 @@ static vitcl_status bind(vt_gemm *g)
                        (size_t[3]){1, 1});
     }
     snprintf(g->note, sizeof g->note, "plain %s", name + 6);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status pack(vt_queue *q, const vt_told *t, vt_buf *packed,

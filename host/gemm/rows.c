@@ -48,18 +48,16 @@ static vitcl_status transpose_kernel(vt_kernel **out, vt_gemm *g,
                               (size_t)(d->K + 63) / 64, 1};
     const size_t one[3] = {1, 1, 1};
     char defines[96];
-    vitcl_status st;
 
     snprintf(defines, sizeof defines, "-DV=%d -DNV=1 -DTYPE=0",
              vt_dev_vector(g->dev));
-    VT_TRY(vt_kernel_new(out, g->dev, "gemm_rows", "gemm_rows_transpose",
+    VT_RET(vt_kernel_new(out, g->dev, "gemm_rows", "gemm_rows_transpose",
                          defines));
-    VT_TRY(vt_gemm_arguments(*out, (vt_buf *[]){transposed, g->bufs.a}, 2,
+    VT_RET(vt_gemm_arguments(*out, (vt_buf *[]){transposed, g->bufs.a}, 2,
                              (int[]){rows, d->K, d->lda, transposed_stride(d)},
                              4));
     vt_kernel_size(*out, 2, global, one);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Rows of A that map to the same sets of the L1 cache are copied by each tile,
@@ -120,18 +118,17 @@ static vitcl_status bind(vt_gemm *g)
     vt_panels *p = NULL;
     unsigned n = 0;
     char epilogue[144], copies[24] = "", defines[336];
-    vitcl_status st;
 
     if (held(&g->t))
         snprintf(copies, sizeof copies, " -DHELD=%d",
                  vt_divide_up(t.rows, s.ra) * s.ra);
-    VT_TRY(vt_panels_bind(&b, g, &n));
+    VT_RET(vt_panels_bind(&b, g, &n));
     p = g->state;
     if (d->trans_a) {
-        VT_TRY(vt_buf_view(&p->a, g->bufs.temp,
+        VT_RET(vt_buf_view(&p->a, g->bufs.temp,
                            vt_panels_temp_bytes(g->dev, &g->t),
                            transposed_bytes(d)));
-        VT_TRY(transpose_kernel(&g->kernel[n++], g, p->a));
+        VT_RET(transpose_kernel(&g->kernel[n++], g, p->a));
         a = p->a;
     }
     snprintf(defines, sizeof defines,
@@ -140,15 +137,14 @@ static vitcl_status bind(vt_gemm *g)
              t.lanes, VT_CPU_BLOCK / t.lanes, t.vectors, s.ra, s.rb, s.saved,
              vt_type_number(d->type), copies,
              form < 0 ? vt_gemm_defines(epilogue, d) : "-DCHOICE");
-    VT_TRY(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
+    VT_RET(vt_kernel_new(&g->kernel[n], g->dev, "gemm_rows", "gemm_rows",
                          defines));
-    VT_TRY(vt_gemm_operands(g->kernel[n], g, a, b, v, VT_COUNT(v)));
-    VT_TRY(vt_kernel_tiles(g->kernel[n], 6 + (unsigned)VT_COUNT(v),
+    VT_RET(vt_gemm_operands(g->kernel[n], g, a, b, v, VT_COUNT(v)));
+    VT_RET(vt_kernel_tiles(g->kernel[n], 6 + (unsigned)VT_COUNT(v),
                            groups * s.chunks));
     snprintf(g->note, sizeof g->note, "native rows %dx%d %s%s", s.tall, s.nw,
              vt_dtype_name(d->type), g->t.tuned ? ", tuned" : "");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 const vt_form vt_form_rows = {.provider = "native",

@@ -70,30 +70,28 @@ static vitcl_status check_buffers(const vt_gemm *g)
     const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M;
     const size_t temp = vt_form_temp_bytes(g->dev, g->form, &g->t);
-    vitcl_status st;
 
-    VT_TRY(big_enough(g->bufs.c, extent(rows, d->ldc, d->N), d->out, "C"));
-    VT_TRY(big_enough(g->bufs.a,
+    VT_RET(big_enough(g->bufs.c, extent(rows, d->ldc, d->N), d->out, "C"));
+    VT_RET(big_enough(g->bufs.a,
                       d->trans_a ? extent(d->K, d->lda, d->M)
                                  : extent(rows, d->lda, d->K),
                       d->a, "A"));
-    VT_TRY(big_enough(g->bufs.b,
+    VT_RET(big_enough(g->bufs.b,
                       d->b_packed ? vt_form_b_bytes(g->dev, g->form, &g->t)
                                   : b_extent(d),
                       d->b_packed ? VT_U8 : VT_F32, "B"));
     if (d->bias || d->sums)
-        VT_TRY(big_enough(g->bufs.bias, (size_t)(d->sums ? d->M : d->N), VT_F32,
+        VT_RET(big_enough(g->bufs.bias, (size_t)(d->sums ? d->M : d->N), VT_F32,
                           "bias"));
     if (d->scale)
-        VT_TRY(big_enough(g->bufs.scale, (size_t)d->N, VT_F32, "scale"));
+        VT_RET(big_enough(g->bufs.scale, (size_t)d->N, VT_F32, "scale"));
     if (d->residual)
-        VT_TRY(big_enough(g->bufs.residual,
+        VT_RET(big_enough(g->bufs.residual,
                           extent(residual_rows(d), d->ldc, d->N), d->res,
                           "residual"));
     if (temp)
-        VT_TRY(big_enough(g->bufs.temp, temp, VT_U8, "temp"));
-done:
-    return st;
+        VT_RET(big_enough(g->bufs.temp, temp, VT_U8, "temp"));
+    return VITCL_OK;
 }
 
 /* ---- B ---- */
@@ -107,31 +105,24 @@ size_t vt_form_b_bytes(vt_dev *dev, const vt_form *f, const vt_told *t)
 vitcl_status vt_form_pack(vt_queue *q, const vt_form *f, const vt_told *t,
                           vt_buf *packed, vt_buf *b)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_gemm_check(&t->d));
-    VT_TRY(big_enough(b, b_extent(&t->d), VT_F32, "B"));
-    VT_TRY(big_enough(packed, vt_form_b_bytes(vt_queue_dev(q), f, t), VT_U8,
+    VT_RET(vt_gemm_check(&t->d));
+    VT_RET(big_enough(b, b_extent(&t->d), VT_F32, "B"));
+    VT_RET(big_enough(packed, vt_form_b_bytes(vt_queue_dev(q), f, t), VT_U8,
                       "packed B"));
     if (!f->pack)
         return vt_fail(VITCL_EINVAL, "%s does not pack matrices", f->provider);
-    VT_TRY(f->pack(q, t, packed, b));
-done:
-    return st;
+    return f->pack(q, t, packed, b);
 }
 
 /* ---- one multiplication ---- */
 
 static vitcl_status bind(vt_gemm *g)
 {
-    vitcl_status st;
-
-    VT_TRY(g->form->bind(g));
+    VT_RET(g->form->bind(g));
     if (g->t.measured)
         snprintf(g->note + strlen(g->note), sizeof g->note - strlen(g->note),
                  ", measured");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void drop_kernels(vt_gemm *g)
@@ -198,9 +189,8 @@ vitcl_status vt_gemm_ready(vt_gemm *g)
 {
     const size_t room = (size_t)vt_dev_info(g->dev)->local_bytes;
     size_t local;
-    vitcl_status st;
 
-    VT_TRY(make_ready(g, &local));
+    VT_RET(make_ready(g, &local));
     if (local <= room || !g->form->shrinks || g->t.small)
         return VITCL_OK;
     vt_log("%s: it needs %zu bytes of local memory, the device has %zu: "
@@ -208,10 +198,8 @@ vitcl_status vt_gemm_ready(vt_gemm *g)
            g->note, local, room);
     drop_kernels(g);
     g->t.small = true;
-    VT_TRY(bind(g));
-    VT_TRY(make_ready(g, &local));
-done:
-    return st;
+    VT_RET(bind(g));
+    return make_ready(g, &local);
 }
 
 vitcl_status vt_gemm_launch(vt_queue *q, vt_gemm *g)

@@ -134,16 +134,15 @@ static vitcl_status bind_part(vt_kernel **k, vt_gemm *g, vt_buf *b,
     const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M, ldb = d->b_packed ? d->N : d->ldb;
     const int v[] = {rows, d->N, d->K, d->lda, ldb, d->ldc};
-    vitcl_status st;
 
-    VT_TRY(vt_kernel_new(k, g->dev, "gemm_tile", "gemm_tile", defines));
-    VT_TRY(vt_gemm_operands(*k, g, g->bufs.a, b, v, VT_COUNT(v)));
+    VT_RET(vt_kernel_new(k, g->dev, "gemm_tile", "gemm_tile", defines));
+    VT_RET(vt_gemm_operands(*k, g, g->bufs.a, b, v, VT_COUNT(v)));
     if (c->terms) {
-        VT_TRY(vt_kernel_buf(*k, 12, g->bufs.temp));
-        VT_TRY(vt_kernel_int(*k, 13, first));
+        VT_RET(vt_kernel_buf(*k, 12, g->bufs.temp));
+        VT_RET(vt_kernel_int(*k, 13, first));
     }
     if (c->fence)
-        VT_TRY(vt_part_counts(*k, 14, g,
+        VT_RET(vt_part_counts(*k, 14, g,
                               vt_tile_count(rows, d->N, c->side, c->side)));
     vt_kernel_size(*k, 3,
                    (size_t[3]){(size_t)vt_divide_up(rows, c->side) * GROUP,
@@ -154,8 +153,7 @@ static vitcl_status bind_part(vt_kernel **k, vt_gemm *g, vt_buf *b,
                            (c->terms && c->parts == 1
                                 ? VT_MIN(c->terms, d->K - first)
                                 : d->K));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void describe(vt_gemm *g, const cut *c)
@@ -186,10 +184,9 @@ static vitcl_status bind(vt_gemm *g)
     unsigned n = 0;
     int first = 0;
     char epilogue[144], types[48] = "", parts[72] = "", defines[400];
-    vitcl_status st;
 
     if (int8)
-        VT_TRY(vt_panels_bind(&b, g, &n));
+        VT_RET(vt_panels_bind(&b, g, &n));
     if (c.terms)
         snprintf(parts, sizeof parts, " -DTERMS=%d%s%s", c.terms,
                  c.parts > 1 ? " -DSPLIT" : "", c.fence ? c.fence : "");
@@ -206,15 +203,14 @@ static vitcl_status bind(vt_gemm *g)
              !int8 && wide(b, ldb, kn ? d->N : 4) ? " -DWIDE_B" : "", parts,
              types, vt_gemm_defines(epilogue, d));
     do {
-        VT_TRY(bind_part(&g->kernel[n], g, b, &c, first, defines));
+        VT_RET(bind_part(&g->kernel[n], g, b, &c, first, defines));
         first += c.terms, n++;
     } while (c.terms && c.parts == 1 && first < d->K);
     if (c.parts > 1 && !c.fence)
-        VT_TRY(vt_gemm_bind_sum(&g->kernel[n], g, g->bufs.temp, 0, g->bufs.a, b,
+        VT_RET(vt_gemm_bind_sum(&g->kernel[n], g, g->bufs.temp, 0, g->bufs.a, b,
                                 c.parts, 0, 0, ""));
     describe(g, &c);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 const vt_form vt_form_tile = {.provider = "native",

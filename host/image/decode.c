@@ -78,23 +78,21 @@ static vitcl_status apply_orientation(vt_picture *p, vt_own *own,
 {
     const uint32_t w = p->width, h = p->height;
     uint8_t *turned = NULL;
-    vitcl_status st = VITCL_OK;
 
     if (orientation < 2 || orientation > 8)
         return VITCL_OK;
-    VT_TRY(turn(&turned, p->rgb, 3, w, h, orientation, name));
+    VT_RET(turn(&turned, p->rgb, 3, w, h, orientation, name));
     free(p->rgb);
     p->rgb = turned;
     if (orientation >= 5)
         p->width = h, p->height = w;
     if (!own || !own->more)
         return VITCL_OK;
-    VT_TRY(turn(&turned, own->more, vt_own_bytes(own->mode), w, h, orientation,
+    VT_RET(turn(&turned, own->more, vt_own_bytes(own->mode), w, h, orientation,
                 name));
     free(own->more);
     own->more = turned;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Did clipping make most of it white? */

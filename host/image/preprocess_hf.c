@@ -198,7 +198,6 @@ static vitcl_status hf_numbers(vt_preprocess *p, const vt_json *c,
 {
     bool rescale = true, normalize = true;
     const vt_json *v = vt_json_get(c, "resample");
-    vitcl_status st = VITCL_OK;
     double factor = 1.0 / 255;
     uint64_t number;
 
@@ -217,13 +216,12 @@ static vitcl_status hf_numbers(vt_preprocess *p, const vt_json *c,
         !(vt_json_number(&factor, v) && factor > 0 && factor < 1e6))
         return vt_how_wrong(name, "rescale_factor", "a number above zero");
     p->scale = rescale ? (float)factor : 1;
-    VT_TRY(vt_how_three(p->mean, c, "image_mean", name));
-    VT_TRY(vt_how_three(p->std, c, "image_std", name));
-    VT_TRY(vt_how_std(p, "image_std", name));
+    VT_RET(vt_how_three(p->mean, c, "image_mean", name));
+    VT_RET(vt_how_three(p->std, c, "image_std", name));
+    VT_RET(vt_how_std(p, "image_std", name));
     for (int i = 0; i < 3 && !normalize; i++)
         p->mean[i] = 0, p->std[i] = 1;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static uint32_t scaled(uint32_t size, uint32_t now, uint32_t was)
@@ -300,22 +298,20 @@ done:
 static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
                              const char *usual, const char *name)
 {
-    vitcl_status st = VITCL_OK;
     const vt_json *device = vt_json_get(c, "device");
     const char *word;
 
     if (c && !vt_json_is_object(c))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the preprocessor's config is not an object", name);
-    VT_TRY(hf_find(kind, c, usual, name));
-    VT_TRY(vt_how_keys(c, (*kind)->patches ? patch_keys : hf_keys,
+    VT_RET(hf_find(kind, c, usual, name));
+    VT_RET(vt_how_keys(c, (*kind)->patches ? patch_keys : hf_keys,
                        (*kind)->size ? NULL : box_keys, name));
     /* torchvision's resize on another one gives other pixels */
     if (!vt_how_absent(device) &&
         !(vt_json_string(&word, device) && strcmp(word, "cpu") == 0))
-        VT_TRY(vt_how_wrong(name, "device", "\"cpu\" or null"));
-done:
-    return st;
+        VT_RET(vt_how_wrong(name, "device", "\"cpu\" or null"));
+    return VITCL_OK;
 }
 
 vitcl_status vt_preprocess_hf_patches(uint32_t *patches,
@@ -347,20 +343,18 @@ vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
 {
     const hf_kind *kind = NULL;
     hf_sizes s = {0};
-    vitcl_status st;
 
-    VT_TRY(hf_begin(&kind, preprocessor, usual, name));
-    VT_TRY(hf_read_sizes(&s, kind, preprocessor, 0, 0, name));
+    VT_RET(hf_begin(&kind, preprocessor, usual, name));
+    VT_RET(hf_read_sizes(&s, kind, preprocessor, 0, 0, name));
     if (s.crop)
         *height = s.crop_h, *width = s.crop_w;
     else if (s.resize && !s.shortest)
         *height = s.h, *width = s.w;
     else
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: the preprocessor does not make pictures of one size",
-                     name);
-done:
-    return st;
+        return vt_fail(
+            VITCL_EUNSUPPORTED,
+            "%s: the preprocessor does not make pictures of one size", name);
+    return VITCL_OK;
 }
 
 vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
@@ -371,27 +365,23 @@ vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
     vt_preprocess p = {.height = height, .width = width};
     const hf_kind *kind = NULL;
     hf_sizes s = {0};
-    vitcl_status st;
 
-    VT_TRY(vt_how_target(height, width));
-    VT_TRY(hf_begin(&kind, c, usual, name));
+    VT_RET(vt_how_target(height, width));
+    VT_RET(hf_begin(&kind, c, usual, name));
     p.filter = kind->filter;
     p.pixels = vt_hf_pixels(c, false, NULL);
     p.on_white = kind->on_white;
-    if (!vt_how_flag(&p.on_white, c, "do_convert_rgb")) {
-        st = vt_how_wrong(name, "do_convert_rgb", "true or false");
-        goto done;
-    }
+    if (!vt_how_flag(&p.on_white, c, "do_convert_rgb"))
+        return vt_how_wrong(name, "do_convert_rgb", "true or false");
     memcpy(p.mean, kind->mean, sizeof p.mean);
     memcpy(p.std, kind->std, sizeof p.std);
-    VT_TRY(hf_numbers(&p, c, name));
-    VT_TRY(hf_read_sizes(&s, kind, c, height, width, name));
+    VT_RET(hf_numbers(&p, c, name));
+    VT_RET(hf_read_sizes(&s, kind, c, height, width, name));
     p.crop = s.crop ? VT_CROP_HF : VT_CROP_NONE;
     p.fit = !s.resize    ? VT_FIT_NONE
             : s.shortest ? VT_FIT_SHORTEST
                          : VT_FIT_SQUASH;
     hf_fit(&p, s.h, s.w, s.crop_h, s.crop_w);
     *out = p;
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -133,26 +133,24 @@ vitcl_status vt_preprocess_timm(vt_preprocess *out, const vt_json *config,
         .scale = 1.0f / 255,
     };
     double mean[3]; /* 255 * .3 is a tie, 255 * .3f is not */
-    vitcl_status st;
 
     if (!vt_json_is_object(c))
         c = config;
     memcpy(mean, imagenet_mean, sizeof mean);
     memcpy(p.std, imagenet_std, sizeof p.std);
-    VT_TRY(vt_how_target(height, width));
-    VT_TRY(vt_how_keys(c, c == config ? timm_keys : cfg_keys, NULL, name));
-    VT_TRY(timm_modes(&p, c, name));
-    VT_TRY(timm_size(&p, c, name));
-    VT_TRY(vt_how_doubles(mean, c, "mean", name));
-    VT_TRY(vt_how_three(p.std, c, "std", name));
-    VT_TRY(vt_how_std(&p, "std", name));
+    VT_RET(vt_how_target(height, width));
+    VT_RET(vt_how_keys(c, c == config ? timm_keys : cfg_keys, NULL, name));
+    VT_RET(timm_modes(&p, c, name));
+    VT_RET(timm_size(&p, c, name));
+    VT_RET(vt_how_doubles(mean, c, "mean", name));
+    VT_RET(vt_how_three(p.std, c, "std", name));
+    VT_RET(vt_how_std(&p, "std", name));
     for (int i = 0; i < 3; i++) {
         p.mean[i] = (float)mean[i];
         if (p.fit == VT_FIT_BORDER)
             p.fill[i] = (uint8_t)rint(255 * VT_MIN(VT_MAX(mean[i], 0), 1));
     }
-    VT_TRY(timm_pixels(&p, config, name));
+    VT_RET(timm_pixels(&p, config, name));
     *out = p;
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -29,16 +29,15 @@ enum {
 
 vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers)
 {
-    vitcl_status st = VITCL_OK;
     const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     uint64_t mib = pages > 0 ? (uint64_t)pages * (uint64_t)size >> 22 : 0;
     uint64_t seconds = SECONDS, millions = VT_PIXELS_MAX / 1000000, all, most;
     vt_decode_limits l = {.workers = workers};
 
     mib = VT_MAX(mib, (uint64_t)LEAST_MIB); /* a quarter of RAM */
-    VT_TRY(vt_helper_number(&mib, "VITCL_DECODE_MEMORY", 1 << 30));
-    VT_TRY(vt_helper_number(&seconds, "VITCL_DECODE_SECONDS", 86400));
-    VT_TRY(vt_helper_number(&millions, "VITCL_DECODE_PIXELS", 1400));
+    VT_RET(vt_helper_number(&mib, "VITCL_DECODE_MEMORY", 1 << 30));
+    VT_RET(vt_helper_number(&seconds, "VITCL_DECODE_SECONDS", 86400));
+    VT_RET(vt_helper_number(&millions, "VITCL_DECODE_PIXELS", 1400));
     l.seconds = (unsigned)seconds;
     l.pixels = millions * 1000000;
     if (workers == 0)
@@ -55,8 +54,7 @@ vitcl_status vt_decode_limits_get(vt_decode_limits *out, unsigned workers)
         l.each = VT_MIN((all - l.large) / l.workers, most);
     }
     *out = l;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- the process -------------------------------------------------------- */

@@ -322,12 +322,11 @@ vitcl_status vt_decode_png(vt_picture *out, unsigned *orientation,
     const bool alpha = kind & ALPHA;
     const bool four = as->on_white || (as->own && alpha);
     int w = 0, h = 0, n = 0;
-    vitcl_status st;
     uint8_t *rgb = NULL;
 
-    VT_TRY(vt_png_walk(&chunks, data, size, name));
-    VT_TRY(size_of(&w, &h, data, size, "PNG", name));
-    VT_TRY(vt_own_new(as->own,
+    VT_RET(vt_png_walk(&chunks, data, size, name));
+    VT_RET(size_of(&w, &h, data, size, "PNG", name));
+    VT_RET(vt_own_new(as->own,
                       (kind & 0xff) == PALETTE || kind == BIT ? VT_OWN_NUMBERS
                       : alpha                                 ? VT_OWN_ALPHA
                       : kind == WIDE                          ? VT_OWN_INT16
@@ -341,10 +340,8 @@ vitcl_status vt_decode_png(vt_picture *out, unsigned *orientation,
         rgb = clipped(data, size, as->own);
     else
         rgb = stbi_load_from_memory(data, (int)size, &w, &h, &n, four ? 4 : 3);
-    if (!rgb) {
-        st = failed("PNG", name);
-        goto done;
-    }
+    if (!rgb)
+        return failed("PNG", name);
     for (size_t i = 0; four && kind != WIDE && i < (size_t)w * (size_t)h;
          i++) { /* in place: the write never overtakes the read */
         const uint8_t opacity = rgb[4 * i + 3];
@@ -354,7 +351,6 @@ vitcl_status vt_decode_png(vt_picture *out, unsigned *orientation,
     }
     *orientation = chunks.orientation;
     *out = (vt_picture){(uint32_t)w, (uint32_t)h, rgb};
-done:
-    return st;
+    return VITCL_OK;
 }
 #endif

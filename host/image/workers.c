@@ -48,17 +48,15 @@ bool vt_pool_is_large(const vt_decoder_pool *p, unsigned index)
 
 vitcl_status vt_pool_start(vt_decoder_pool *p, unsigned index)
 {
-    vitcl_status st;
     vt_worker *w = &p->workers[index];
 
-    VT_TRY(vt_decode_start(
+    VT_RET(vt_decode_start(
         &w->process, w->all, w->slots, p->picture_bytes * p->depth,
         vt_pool_is_large(p, index) ? p->limits.large : p->limits.each,
         &p->limits));
     w->unfinished = 0;
     w->silent = 0;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vt_decode_job *vt_pool_job(const vt_decoder_pool *p, unsigned i)

@@ -128,12 +128,9 @@ done:
 
 static vitcl_status add_figures(report *r, const vt_json *list)
 {
-    vitcl_status st = VITCL_OK;
-
     for (const vt_json *f = vt_json_first(list); f; f = vt_json_next(f))
-        VT_TRY(add_figure(r, f));
-done:
-    return st;
+        VT_RET(add_figure(r, f));
+    return VITCL_OK;
 }
 
 /* ---- sections ---- */
@@ -223,17 +220,15 @@ static void add_facts(vt_page *p, const vt_json *model)
 
 static vitcl_status add_model(report *r)
 {
-    vitcl_status st = VITCL_OK;
     const vt_json *left = vt_json_get(r->index, "left_out");
 
     vt_page_section(r->page, "The model");
     add_facts(r->page, vt_json_get(r->index, "model"));
-    VT_TRY(add_figures(r, vt_json_get(r->index, "figures")));
+    VT_RET(add_figures(r, vt_json_get(r->index, "figures")));
     for (const vt_json *l = vt_json_first(left); l; l = vt_json_next(l))
         put(r->page, "Left out: %s. %s", or_empty(text_of(l, "figure")),
             or_empty(text_of(l, "why")));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- the page ---- */

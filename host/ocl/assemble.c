@@ -29,11 +29,10 @@ static vitcl_status shown(char **out, const char *text)
 {
     const char *target = strstr(text, TARGET), *from = text;
     const size_t n = strlen(HIDDEN);
-    vitcl_status st;
 
     if (!target || target[strlen(TARGET)] == 'a')
         return vt_fail(VITCL_EUNSUPPORTED, "the driver's PTX is not of sm_90");
-    VT_TRY(vt_new(out, strlen(text) + 2, 1));
+    VT_RET(vt_new(out, strlen(text) + 2, 1));
     for (char *to = *out; *from;) {
         if (strncmp(from, HIDDEN, n) == 0)
             from += n;
@@ -42,8 +41,7 @@ static vitcl_status shown(char **out, const char *text)
             *to++ = 'a';
         *to = '\0';
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_program_assemble(cl_program *program, vt_dev *dev)

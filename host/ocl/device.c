@@ -88,7 +88,6 @@ static vitcl_status choose_class(vt_dev *dev, cl_device_type type)
 {
     const char *const wanted = vt_getenv("VITCL_DEVICE_CLASS");
     char *identity = NULL;
-    vitcl_status st;
 
     dev->class = type & CL_DEVICE_TYPE_CPU ? VT_CLASS_CPU : VT_CLASS_GPU;
     if (!wanted || !*wanted)
@@ -104,11 +103,10 @@ static vitcl_status choose_class(vt_dev *dev, cl_device_type type)
             "cpu or gpu",
             wanted);
     /* what is measured for one class is not for the other */
-    VT_TRY(vt_format(&identity, "%s|class %s", dev->identity, wanted));
+    VT_RET(vt_format(&identity, "%s|class %s", dev->identity, wanted));
     free(dev->identity);
     dev->identity = identity;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status open_found(vt_dev **out, const vt_driver_device *f)

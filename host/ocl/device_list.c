@@ -205,12 +205,11 @@ static vitcl_status list_platform(vt_driver_device **out, size_t *n,
     const cl_int e =
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &count);
     const bool broken = e != CL_SUCCESS && e != CL_DEVICE_NOT_FOUND;
-    vitcl_status st;
 
     count = broken            ? 1
             : e != CL_SUCCESS ? 0
                               : VT_MIN(count, (cl_uint)MAX_DEVICES);
-    VT_TRY(vt_grow(out, cap, *n + count, sizeof **out));
+    VT_RET(vt_grow(out, cap, *n + count, sizeof **out));
     for (unsigned d = 0; d < count; d++) {
         vt_driver_device *f = &(*out)[(*n)++];
         char *name;
@@ -227,8 +226,7 @@ static vitcl_status list_platform(vt_driver_device **out, size_t *n,
         snprintf(f->info.error, sizeof f->info.error,
                  "the driver cannot list its devices: %s", vt_cl_name(e));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status none(void)

@@ -239,17 +239,15 @@ bool vt_program_language(const char *defines)
 vitcl_status vt_inputs_of(vt_inputs *r, const vt_dev *dev, const vt_program *p)
 {
     size_t own; /* of the flags, for the defines' -cl-std in its place */
-    vitcl_status st;
 
     *r = (vt_inputs){.options = NULL};
-    VT_TRY(vt_common_get(&r->common));
-    VT_TRY(vt_source_read(&r->text, p->file));
+    VT_RET(vt_common_get(&r->common));
+    VT_RET(vt_source_read(&r->text, p->file));
     vt_source_keep(r->text, (const char *[]){p->name}, 1);
     own = vt_program_language(p->defines) ? strcspn(dev->flags, " ") : 0;
-    VT_TRY(vt_format(&r->options, "%s %s", dev->flags + own, p->defines));
+    VT_RET(vt_format(&r->options, "%s %s", dev->flags + own, p->defines));
     r->key = vt_cache_key_end(r->common.begun, dev, r->text, r->options);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_dev_key(vt_kept_key *out, const vt_dev *dev,

@@ -103,7 +103,6 @@ static vitcl_status rename_all(char **before, char **after, const char *text,
                                unsigned part)
 {
     char suffix[NAME * 2];
-    vitcl_status st = VITCL_OK;
 
     for (const char *p = text; (p = strchr(p, '\n')) && p[1]; p++) {
         size_t n;
@@ -112,11 +111,10 @@ static vitcl_status rename_all(char **before, char **after, const char *text,
         if (!name)
             continue;
         snprintf(suffix, sizeof suffix, " %.*s_part%u\n", (int)n, name, part);
-        VT_TRY(append(before, "#define ", name, n, suffix));
-        VT_TRY(append(after, "#undef ", name, n, "\n"));
+        VT_RET(append(before, "#define ", name, n, suffix));
+        VT_RET(append(after, "#undef ", name, n, "\n"));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The text's macros, except those that the head has. */
@@ -125,7 +123,6 @@ static vitcl_status undefine_macros(char **after, const char *text,
                                     const vt_common *common)
 {
     static const char define[] = "\n#define ";
-    vitcl_status st = VITCL_OK;
 
     for (const char *p = text; (p = strstr(p, define)); p++) {
         const char *const name = p + strlen(define);
@@ -134,10 +131,9 @@ static vitcl_status undefine_macros(char **after, const char *text,
         if (!vt_common_defines(common, name, n, defines) &&
             !(vt_is_set(defines, name, n) &&
               vt_common_tests(common, name, n, defines)))
-            VT_TRY(append(after, "#undef ", name, n, "\n"));
+            VT_RET(append(after, "#undef ", name, n, "\n"));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The defines that are not the head's are set in the text. */
@@ -146,18 +142,16 @@ static vitcl_status define_macros(char **before, char **after,
 {
     const char *at = defines;
     size_t n, all;
-    vitcl_status st = VITCL_OK;
 
     for (const char *name; (name = vt_next_define(&n, &all, &at));) {
         if (vt_common_tests(common, name, n, defines))
             continue;
-        VT_TRY(append(before, "#define ", name, n, all > n ? " " : " 1"));
-        VT_TRY(append(before, "", name + n + (all > n), all - n - (all > n),
+        VT_RET(append(before, "#define ", name, n, all > n ? " " : " 1"));
+        VT_RET(append(before, "", name + n + (all > n), all - n - (all > n),
                       "\n"));
-        VT_TRY(append(after, "#undef ", name, n, "\n"));
+        VT_RET(append(after, "#undef ", name, n, "\n"));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static bool same_text(const vt_program *a, const vt_program *b)
@@ -198,35 +192,30 @@ static vitcl_status append_head(char **options, const char *defines,
 {
     const char *at = defines;
     size_t n, all;
-    vitcl_status st = VITCL_OK;
 
     for (const char *name; (name = vt_next_define(&n, &all, &at));)
         if (vt_common_tests(common, name, n, defines))
-            VT_TRY(append(options, " -D", name, all, ""));
-done:
-    return st;
+            VT_RET(append(options, " -D", name, all, ""));
+    return VITCL_OK;
 }
 
 static vitcl_status joint_inputs(vt_inputs *r, const vt_dev *dev,
                                  vt_program *const *list, unsigned n)
 {
-    vitcl_status st;
-
     *r = (vt_inputs){.options = NULL};
-    VT_TRY(vt_common_get(&r->common));
+    VT_RET(vt_common_get(&r->common));
     for (unsigned i = 0; i < n; i++) {
         bool seen = false;
 
         for (unsigned k = 0; k < i && !seen; k++)
             seen = same_text(list[k], list[i]);
         if (!seen)
-            VT_TRY(append_file(&r->text, list, n, i, &r->common));
+            VT_RET(append_file(&r->text, list, n, i, &r->common));
     }
-    VT_TRY(vt_format(&r->options, "%s", dev->flags));
-    VT_TRY(append_head(&r->options, list[0]->defines, &r->common));
+    VT_RET(vt_format(&r->options, "%s", dev->flags));
+    VT_RET(append_head(&r->options, list[0]->defines, &r->common));
     r->key = vt_cache_key_end(r->common.begun, dev, r->text, r->options);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- build ---- */

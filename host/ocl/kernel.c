@@ -39,12 +39,11 @@ static vitcl_status set_now(vt_kernel *k, unsigned index, const void *value,
 vitcl_status vt_kernel_make(vt_kernel *k)
 {
     cl_program program = NULL;
-    vitcl_status st = VITCL_OK;
     cl_int e;
 
     if (k->kernel)
         return VITCL_OK;
-    VT_TRY(vt_program_get(&program, k->dev, k->program));
+    VT_RET(vt_program_get(&program, k->dev, k->program));
     k->kernel = clCreateKernel(program, k->name, &e);
     if (!k->kernel)
         return vt_cl_fail(k->dev, e, "cl/%s.cl has no usable kernel %s",
@@ -52,9 +51,8 @@ vitcl_status vt_kernel_make(vt_kernel *k)
     atomic_fetch_add(&k->dev->kernels_made, 1);
     for (unsigned i = 0; i < VT_KERNEL_ARGS; i++)
         if (k->args[i].size)
-            VT_TRY(set_now(k, i, &k->args[i].value, k->args[i].size));
-done:
-    return st;
+            VT_RET(set_now(k, i, &k->args[i].value, k->args[i].size));
+    return VITCL_OK;
 }
 
 vitcl_status vt_kernel_new(vt_kernel **out, vt_dev *dev, const char *file,
@@ -94,18 +92,15 @@ void vt_kernel_free(vt_kernel *k)
 static vitcl_status set(vt_kernel *k, unsigned index, const void *value,
                         size_t size)
 {
-    vitcl_status st = VITCL_OK;
-
     if (!k->kernel && index >= VT_KERNEL_ARGS)
-        VT_TRY(vt_kernel_make(k));
+        VT_RET(vt_kernel_make(k));
     if (k->kernel)
-        VT_TRY(set_now(k, index, value, size));
+        VT_RET(set_now(k, index, value, size));
     if (index < VT_KERNEL_ARGS) { /* for a kernel that is made later, or anew */
         memcpy(&k->args[index].value, value, size);
         k->args[index].size = size;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_kernel_buf(vt_kernel *k, unsigned index, vt_buf *b)

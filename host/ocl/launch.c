@@ -77,7 +77,6 @@ static vitcl_status shrink(vt_kernel *k, size_t most)
     const size_t before = items(k), groups = k->global[0] / k->local[0];
     const size_t wide = k->local[0];
     size_t parts;
-    vitcl_status st = VITCL_OK;
 
     switch (k->groups) {
     case VT_GROUPS_FIXED:
@@ -90,53 +89,45 @@ static vitcl_status shrink(vt_kernel *k, size_t most)
         while (k->local[0] > most)
             k->local[0] /= 2;
         k->global[0] = groups * k->local[0];
-        VT_TRY(rebuild(k, "WG", k->local[0]));
+        VT_RET(rebuild(k, "WG", k->local[0]));
         break;
     case VT_GROUPS_COLUMNS:
         parts = k->global[1] / k->local[1];
         while (k->local[1] > 1 && items(k) > most)
             k->local[1] /= 2;
         k->global[1] = parts * k->local[1];
-        VT_TRY(rebuild(k, "COLUMNS_HIGH", k->local[1]));
+        VT_RET(rebuild(k, "COLUMNS_HIGH", k->local[1]));
         while (items(k) > most)
             k->local[0] /= 2;
         if (k->local[0] < wide)
-            VT_TRY(rebuild(k, "COLUMNS_WIDE", k->local[0]));
+            VT_RET(rebuild(k, "COLUMNS_WIDE", k->local[0]));
         break;
     }
     vt_log("kernel %s: work-groups of %zu work-items, not %zu", k->name,
            items(k), before);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Asks the driver how large the groups of a made kernel can be, once for each
  * size, and makes them smaller where that is possible. */
 static vitcl_status fit(vt_kernel *k)
 {
-    vitcl_status st = VITCL_OK;
-
     while (!k->fits && k->groups != VT_GROUPS_FIXED && items(k) > 1) {
         const size_t said = room(k);
         const size_t most = VT_MIN(said ? said : SIZE_MAX, k->dev->group_max);
 
         if (items(k) <= most)
             break;
-        VT_TRY(shrink(k, most));
+        VT_RET(shrink(k, most));
     }
     k->fits = true;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_kernel_ready(vt_kernel *k)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_kernel_make(k));
-    VT_TRY(fit(k));
-done:
-    return st;
+    VT_RET(vt_kernel_make(k));
+    return fit(k);
 }
 
 size_t vt_kernel_local_bytes(const vt_kernel *k)
@@ -247,10 +238,9 @@ static vitcl_status enqueue(vt_queue *q, vt_kernel *k, const size_t *offset,
     cl_event *event;
     bool again = false, alone;
     cl_int e;
-    vitcl_status st = VITCL_OK;
 
     do {
-        VT_TRY(vt_queue_event(&event, q));
+        VT_RET(vt_queue_event(&event, q));
         alone = vt_alone_begin(q, !k->launched);
         e = clEnqueueNDRangeKernel(q->queue, k->kernel, k->dims, offset, global,
                                    k->driver_local ? NULL : k->local, 0, NULL,
@@ -263,25 +253,23 @@ static vitcl_status enqueue(vt_queue *q, vt_kernel *k, const size_t *offset,
         if (e == CL_OUT_OF_RESOURCES && !again)
             again = true; /* what lacked may be there now: the same bits */
         else if (e != CL_SUCCESS)
-            VT_TRY(shrink(k, items(k) / 2));
+            VT_RET(shrink(k, items(k) / 2));
     } while (e != CL_SUCCESS);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
 {
     size_t n;
     unsigned dim;
-    vitcl_status st;
 
-    VT_TRY(vt_dev_alive(q->dev));
-    VT_TRY(vt_kernel_ready(k));
-    VT_TRY(check_size(k));
-    VT_TRY(reset_counters(q, k));
+    VT_RET(vt_dev_alive(q->dev));
+    VT_RET(vt_kernel_ready(k));
+    VT_RET(check_size(k));
+    VT_RET(reset_counters(q, k));
     n = parts(&dim, k);
     if (n == 1)
-        VT_TRY(enqueue(q, k, NULL, k->global));
+        VT_RET(enqueue(q, k, NULL, k->global));
     for (size_t i = 0; n > 1 && i < n; i++) {
         const size_t groups = k->global[dim] / k->local[dim];
         const size_t first = groups * i / n, end = groups * (i + 1) / n;
@@ -290,9 +278,8 @@ vitcl_status vt_kernel_launch(vt_queue *q, vt_kernel *k)
         memcpy(global, k->global, sizeof global);
         offset[dim] = first; /* of groups, see vt_group() */
         global[dim] = (end - first) * k->local[dim];
-        VT_TRY(enqueue(q, k, offset, global));
+        VT_RET(enqueue(q, k, offset, global));
     }
     k->launched = true;
-done:
-    return st;
+    return VITCL_OK;
 }

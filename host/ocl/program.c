@@ -237,7 +237,6 @@ done:
 
 vitcl_status vt_dev_save_programs(vt_dev *dev, const char *folder)
 {
-    vitcl_status st = VITCL_OK;
     const vt_program *p;
 
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
@@ -248,9 +247,8 @@ vitcl_status vt_dev_save_programs(vt_dev *dev, const char *folder)
     p = dev->programs;
     pthread_mutex_unlock(&dev->lock);
     for (; p; p = p->next)
-        VT_TRY(save_program(dev, p, folder));
-done:
-    return st;
+        VT_RET(save_program(dev, p, folder));
+    return VITCL_OK;
 }
 
 void vt_programs_free(vt_dev *dev)

@@ -81,17 +81,14 @@ void vt_queue_free(vt_queue *q)
 
 vitcl_status vt_queue_event(cl_event **out, vt_queue *q)
 {
-    vitcl_status st = VITCL_OK;
-
     *out = NULL;
     if (q->times) {
-        VT_TRY(vt_grow(&q->events, &q->cap_events, q->n_events + 1,
+        VT_RET(vt_grow(&q->events, &q->cap_events, q->n_events + 1,
                        sizeof *q->events));
         q->events[q->n_events] = NULL;
         *out = &q->events[q->n_events];
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_queue_event_done(vt_queue *q)

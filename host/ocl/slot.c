@@ -52,19 +52,17 @@ vt_buf *vt_slot_buf(vt_slot *s)
 
 vitcl_status vt_slot_back(vt_slot *s)
 {
-    vitcl_status st = VITCL_OK;
     cl_int e;
 
-    VT_TRY(vt_dev_alive(s->queue->dev));
+    VT_RET(vt_dev_alive(s->queue->dev));
     if (!s->host)
         s->host = clEnqueueMapBuffer(s->queue->queue, s->buf->mem, CL_FALSE,
                                      CL_MAP_WRITE_INVALIDATE_REGION, 0,
                                      s->buf->bytes, 0, NULL, &s->mapped, &e);
     if (!s->host)
-        st = vt_queue_fail(s->queue, e, "cannot map %zu bytes of weights",
-                           s->buf->bytes);
-done:
-    return st;
+        return vt_queue_fail(s->queue, e, "cannot map %zu bytes of weights",
+                             s->buf->bytes);
+    return VITCL_OK;
 }
 
 vitcl_status vt_slot_fill(void **host, vt_slot *s)
@@ -89,19 +87,17 @@ done:
 
 vitcl_status vt_slot_give(vt_slot *s)
 {
-    vitcl_status st;
     cl_int e;
 
-    VT_TRY(vt_dev_alive(s->queue->dev));
+    VT_RET(vt_dev_alive(s->queue->dev));
     e = clEnqueueUnmapMemObject(s->queue->queue, s->buf->mem, s->host, 0, NULL,
                                 NULL);
     if (e == CL_SUCCESS)
         s->host = NULL;
     else
-        st = vt_queue_fail(s->queue, e, "cannot unmap %zu bytes of weights",
-                           s->buf->bytes);
-done:
-    return st;
+        return vt_queue_fail(s->queue, e, "cannot unmap %zu bytes of weights",
+                             s->buf->bytes);
+    return VITCL_OK;
 }
 
 void vt_slot_free(vt_slot *s)

@@ -147,9 +147,8 @@ vitcl_status vt_upload_take(vt_queue *q, vt_buf *b, vt_upload *u)
 {
     cl_event taken = NULL;
     cl_int e;
-    vitcl_status st;
 
-    VT_TRY(vt_dev_alive(q->dev));
+    VT_RET(vt_dev_alive(q->dev));
     if (!u->sent || u->sent_bytes > b->bytes)
         return vt_fail(VITCL_EINVAL, "nothing that fits was sent");
     e = clEnqueueCopyBuffer(q->queue, u->landing, b->mem, 0, 0, u->sent_bytes,
@@ -161,8 +160,7 @@ vitcl_status vt_upload_take(vt_queue *q, vt_buf *b, vt_upload *u)
         u->taken = taken;
     }
     if (e != CL_SUCCESS)
-        st = vt_queue_fail(q, e, "cannot copy %zu bytes on the device",
-                           u->sent_bytes);
-done:
-    return st;
+        return vt_queue_fail(q, e, "cannot copy %zu bytes on the device",
+                             u->sent_bytes);
+    return VITCL_OK;
 }

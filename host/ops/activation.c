@@ -16,30 +16,25 @@ enum { I_KIND, INTS }; /* a vt_act */
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_op_like(p, s, OUT_Y, s->in[IN_X]));
+    VT_RET(vt_op_like(p, s, OUT_Y, s->in[IN_X]));
     if (vt_plan_settings(p)->backward)
-        VT_TRY(vt_op_like(p, s, OUT_DERIVATIVE, s->in[IN_X]));
-done:
-    return st;
+        VT_RET(vt_op_like(p, s, OUT_DERIVATIVE, s->in[IN_X]));
+    return VITCL_OK;
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     int n = vt_op_count(p, s->in[IN_X]);
     char defines[48];
 
     snprintf(defines, sizeof defines, " -DACT=%d%s", s->i[I_KIND],
              s->out[OUT_DERIVATIVE] == VT_NONE ? "" : " -DDERIVATIVE");
-    VT_TRY(vt_op_kernel_with(&k, p, s, "activation", "activation", defines));
-    VT_TRY(vt_args(p, k, "vvvi", s->out[OUT_Y], s->out[OUT_DERIVATIVE],
+    VT_RET(vt_op_kernel_with(&k, p, s, "activation", "activation", defines));
+    VT_RET(vt_args(p, k, "vvvi", s->out[OUT_Y], s->out[OUT_DERIVATIVE],
                    s->in[IN_X], n));
     vt_op_blocks(k, p, n, 1);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void grad(vt_plan *p, const vt_step *s)

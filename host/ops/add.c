@@ -80,19 +80,16 @@ static int grid_prefix(const vt_plan *p, const vt_step *s)
 
 static vitcl_status grid_shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[GRID_X]),
                    *across = vt_value_of(p, s->in[GRID_ACROSS]),
                    *down = vt_value_of(p, s->in[GRID_DOWN]);
 
-    VT_TRY(
+    VT_RET(
         vt_op_need(x && across && down && x->rank == 3 && across->rank == 2 &&
                        down->rank == 2 && x->dim[2] == 2 * across->dim[1] &&
                        x->dim[2] == 2 * down->dim[1] && grid_prefix(p, s) >= 0,
                    "tables of columns and rows do not fit the tokens"));
-    VT_TRY(vt_op_like(p, s, GRID_OUT, s->in[GRID_X]));
-done:
-    return st;
+    return vt_op_like(p, s, GRID_OUT, s->in[GRID_X]);
 }
 
 static vitcl_status grid_prepare(vt_plan *p, vt_step *s)
@@ -171,19 +168,16 @@ vt_val vt_add_grid(vt_plan *p, vt_val x, vt_val across, vt_val down)
 
 static vitcl_status channels_shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[CHANNELS_X]);
 
-    VT_TRY(vt_op_need(x && x->rank == 4 && s->in[CHANNELS_BIAS] != VT_NONE &&
+    VT_RET(vt_op_need(x && x->rank == 4 && s->in[CHANNELS_BIAS] != VT_NONE &&
                           vt_op_count(p, s->in[CHANNELS_BIAS]) == x->dim[1],
                       "a bias of planes must have one number a channel"));
-    VT_TRY(vt_op_need(
+    VT_RET(vt_op_need(
         s->in[CHANNELS_RESIDUAL] == VT_NONE ||
             vt_op_same(p, s->in[CHANNELS_X], s->in[CHANNELS_RESIDUAL]),
         "the residual differs in size"));
-    VT_TRY(vt_op_like(p, s, CHANNELS_OUT, s->in[CHANNELS_X]));
-done:
-    return st;
+    return vt_op_like(p, s, CHANNELS_OUT, s->in[CHANNELS_X]);
 }
 
 static vitcl_status channels_prepare(vt_plan *p, vt_step *s)

@@ -25,47 +25,45 @@ typedef vt_attention_sizes sizes;
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *q = vt_value_of(p, s->in[IN_Q]),
                    *kv = vt_value_of(p, s->in[IN_KV]);
     const int parts = s->i[I_SELF] ? 3 : 2, heads = s->i[I_HEADS];
     sizes z;
 
-    VT_TRY(vt_op_need(q && kv && q->rank == 3 && kv->rank == 3,
+    VT_RET(vt_op_need(q && kv && q->rank == 3 && kv->rank == 3,
                       "needs [B,T,C] tensors"));
-    VT_TRY(vt_op_need(heads >= 1 && kv->dim[2] % parts == 0 &&
+    VT_RET(vt_op_need(heads >= 1 && kv->dim[2] % parts == 0 &&
                           kv->dim[2] / parts % heads == 0,
                       "the width does not divide into heads"));
-    VT_TRY(vt_op_need(s->i[I_SELF] ||
+    VT_RET(vt_op_need(s->i[I_SELF] ||
                           (q->dim[2] == kv->dim[2] / 2 &&
                            (q->dim[0] == 1 || q->dim[0] == kv->dim[0])),
                       "queries and keys differ in width or batch"));
     if (s->i[I_TO] != VT_TO_ALL)
-        VT_TRY(vt_op_need(s->i[I_SELF] && s->i[I_WIDE] >= 1 &&
+        VT_RET(vt_op_need(s->i[I_SELF] && s->i[I_WIDE] >= 1 &&
                               kv->dim[1] % s->i[I_WIDE] == 0 &&
                               s->in[IN_BIAS] == VT_NONE && !s->i[I_LAYER],
                           "axial attention needs whole rows of tokens, and no "
                           "bias"));
     if (s->i[I_ROWS])
-        VT_TRY(vt_op_need(
+        VT_RET(vt_op_need(
             s->i[I_SELF] && s->i[I_ROWS] >= 1 && s->i[I_ROWS] <= kv->dim[1] &&
                 s->i[I_TO] == VT_TO_ALL && s->in[IN_BIAS] == VT_NONE &&
                 !vt_plan_settings(p)->backward,
             "the first queries alone have no bias and no gradient"));
     z = vt_attention_measure(p, s);
-    VT_TRY(vt_op_need(z.D <= 256, "heads are wider than 256"));
-    VT_TRY(vt_op_need(vt_attention_bias(p, s, &z) != NULL,
+    VT_RET(vt_op_need(z.D <= 256, "heads are wider than 256"));
+    VT_RET(vt_op_need(vt_attention_bias(p, s, &z) != NULL,
                       "the bias is not [heads, queries, keys]"));
-    VT_TRY(
+    VT_RET(
         vt_op_out(p, s, OUT_Y, 3,
                   (int[]){kv->dim[0], s->i[I_ROWS] ? s->i[I_ROWS] : q->dim[1],
                           z.H * z.D}));
     if (s->i[I_PROBS])
-        VT_TRY(
+        VT_RET(
             vt_op_out(p, s, OUT_PROBS, 4,
                       (int[]){kv->dim[0], z.B / kv->dim[0] * z.H, z.Tq, z.T}));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The layer of the probabilities' name, from 1, if its relevance is wanted. */
@@ -99,12 +97,8 @@ static cut even(int n, int most)
 static vitcl_status arguments(vt_plan *p, vt_kernel *k, const vt_step *s,
                               vt_val out, const sizes *z)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_args(p, k, "v", out));
-    VT_TRY(vt_attention_arguments(p, k, 1, s, z));
-done:
-    return st;
+    VT_RET(vt_args(p, k, "v", out));
+    return vt_attention_arguments(p, k, 1, s, z);
 }
 
 /* Heads of an odd width would begin between two words. */
@@ -129,7 +123,6 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
     char defines[280];
     vt_attention_defines more;
     vt_kernel *k;
-    vitcl_status st;
 
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines,
@@ -137,15 +130,14 @@ static vitcl_status rows(vt_plan *p, vt_step *s, const sizes *z)
              "-DDBIG=%d%s",
              nv, z->D, t.rows, t.rows1, KEYS / t.rows, d.rows, d.rows1, d.big,
              more);
-    VT_TRY(vt_op_kernel_with(&k, p, s, "attention_rows", "attention__rows",
+    VT_RET(vt_op_kernel_with(&k, p, s, "attention_rows", "attention__rows",
                              defines));
-    VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
-    VT_TRY(vt_kernel_int(k, 14, t.blocks));
-    VT_TRY(vt_kernel_int(k, 15, t.big));
-    VT_TRY(vt_kernel_tiles(k, 16, blocks * z->H * z->B));
+    VT_RET(arguments(p, k, s, s->out[OUT_Y], z));
+    VT_RET(vt_kernel_int(k, 14, t.blocks));
+    VT_RET(vt_kernel_int(k, 15, t.big));
+    VT_RET(vt_kernel_tiles(k, 16, blocks * z->H * z->B));
     snprintf(s->note, sizeof s->note, "attention rows %dx%d", t.rows, nv * v);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The same by dot products; vectors run over keys. */
@@ -162,22 +154,20 @@ static vitcl_status words(vt_plan *p, vt_step *s, const sizes *z)
     char defines[160];
     vt_attention_defines more;
     vt_kernel *k;
-    vitcl_status st;
 
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines,
              " -DD=%d -DR=%d -DR1=%d -DKV=%d -DHELD=%d%s", z->D, r.rows,
              r.rows1, kv, held ? blocks : 1, more);
-    VT_TRY(vt_op_kernel_with(&k, p, s, "attention_words", "attention__words",
+    VT_RET(vt_op_kernel_with(&k, p, s, "attention_words", "attention__words",
                              defines));
-    VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
-    VT_TRY(vt_kernel_int(k, 14, r.blocks));
-    VT_TRY(vt_kernel_int(k, 15, r.big));
-    VT_TRY(vt_kernel_tiles(k, 16, r.blocks * z->H * z->B));
+    VT_RET(arguments(p, k, s, s->out[OUT_Y], z));
+    VT_RET(vt_kernel_int(k, 14, r.blocks));
+    VT_RET(vt_kernel_int(k, 15, r.big));
+    VT_RET(vt_kernel_tiles(k, 16, r.blocks * z->H * z->B));
     snprintf(s->note, sizeof s->note, "attention words %dx%d bf16", r.rows,
              kv * v);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* One query a work-item; keys and values are in local memory. */
@@ -191,19 +181,17 @@ static vitcl_status tiled(vt_plan *p, vt_step *s, const sizes *z)
     vt_attention_defines more;
     vt_op_define y;
     vt_kernel *k;
-    vitcl_status st;
 
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines, "%s%s%s", t.defines, more,
              vt_op_stored(y, p, "YT", s->out[OUT_Y]));
-    VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__tiled", defines));
-    VT_TRY(arguments(p, k, s, s->out[OUT_Y], z));
+    VT_RET(vt_step_kernel(&k, p, s, "attention", "attention__tiled", defines));
+    VT_RET(arguments(p, k, s, s->out[OUT_Y], z));
     vt_kernel_size(k, 3, global, local);
     vt_kernel_work(k, s->op->macs(p, s));
     snprintf(s->note, sizeof s->note, "attention tiled %zux%d", t.items,
              t.keys);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status probs(vt_plan *p, vt_step *s, const sizes *z)
@@ -212,30 +200,26 @@ static vitcl_status probs(vt_plan *p, vt_step *s, const sizes *z)
     char defines[120];
     vt_attention_defines more;
     vt_kernel *k;
-    vitcl_status st;
 
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines, "-DD=%d%s", z->D, more);
-    VT_TRY(vt_step_kernel(&k, p, s, "attention", "attention__probs", defines));
-    VT_TRY(arguments(p, k, s, s->out[OUT_PROBS], z));
+    VT_RET(vt_step_kernel(&k, p, s, "attention", "attention__probs", defines));
+    VT_RET(arguments(p, k, s, s->out[OUT_PROBS], z));
     vt_kernel_size(k, 3, global, NULL);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st;
     const sizes z = vt_attention_measure(p, s);
 
-    VT_TRY(vt_attention_by_dots(p)            ? words(p, s, &z)
+    VT_RET(vt_attention_by_dots(p)            ? words(p, s, &z)
            : vt_op_cpu(p)                     ? rows(p, s, &z)
            : vt_attention_mma_takes(p, s, &z) ? vt_attention_mma(p, s, &z)
                                               : tiled(p, s, &z));
     if (s->i[I_PROBS])
-        VT_TRY(probs(p, s, &z));
-done:
-    return st;
+        VT_RET(probs(p, s, &z));
+    return VITCL_OK;
 }
 
 static double macs(const vt_plan *p, const vt_step *s)

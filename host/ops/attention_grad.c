@@ -54,26 +54,24 @@ static bool by_heads(const vt_plan *p, const vt_attention_sizes *z)
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_attention_sizes z = vt_attention_measure(p, s);
 
     if (z.B > 1 && z.qb == 0)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "queries that pictures share cannot be trained");
     if (s->i[I_SELF]) {
-        VT_TRY(vt_op_like(p, s, OUT_DQKV, s->in[IN_Q]));
+        VT_RET(vt_op_like(p, s, OUT_DQKV, s->in[IN_Q]));
     } else {
-        VT_TRY(vt_op_like(p, s, OUT_DQ, s->in[IN_Q]));
-        VT_TRY(vt_op_like(p, s, OUT_DKV, s->in[IN_KV]));
+        VT_RET(vt_op_like(p, s, OUT_DQ, s->in[IN_Q]));
+        VT_RET(vt_op_like(p, s, OUT_DKV, s->in[IN_KV]));
     }
     if (s->i[I_DBIAS])
-        VT_TRY(vt_op_like(p, s, OUT_DBIAS, s->in[IN_BIAS]));
+        VT_RET(vt_op_like(p, s, OUT_DBIAS, s->in[IN_BIAS]));
     if (!by_heads(p, &z))
-        VT_TRY(vt_op_out(p, s, OUT_STAT, 4, (int[]){z.B, z.H, z.Tq, 2}));
+        VT_RET(vt_op_out(p, s, OUT_STAT, 4, (int[]){z.B, z.H, z.Tq, 2}));
     if (s->i[I_LAYER])
-        VT_TRY(vt_op_out(p, s, OUT_PRODUCT, 4, (int[]){z.B, z.H, z.Tq, z.T}));
-done:
-    return st;
+        VT_RET(vt_op_out(p, s, OUT_PRODUCT, 4, (int[]){z.B, z.H, z.Tq, z.T}));
+    return VITCL_OK;
 }
 
 static vt_val dq(const vt_step *s)
@@ -95,7 +93,6 @@ static bool by_words(const vt_plan *p, const vt_attention_sizes *z)
 
 static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
 {
-    vitcl_status st = VITCL_OK;
     const int v = vt_dev_vector(vt_plan_settings(p)->dev);
     const char *bias = vt_attention_bias(p, s, z);
     /* dbias of a shared bias is a sum over pictures, one after the other */
@@ -114,17 +111,16 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
              : held ? " -DHELD"
                     : "",
              more);
-    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad_heads",
+    VT_RET(vt_step_kernel(&k, p, s, "attention_grad_heads",
                           "attention_grad__heads", defines));
-    VT_TRY(
+    VT_RET(
         vt_args(p, k, "vvvv", dq(s), dkv(s), s->out[OUT_DBIAS], s->in[VT_DY]));
-    VT_TRY(vt_attention_arguments(p, k, 4, s, z));
-    VT_TRY(vt_kernel_int(k, 17, pictures));
-    VT_TRY(vt_kernel_tiles(k, 18, z->H * (z->B / pictures)));
+    VT_RET(vt_attention_arguments(p, k, 4, s, z));
+    VT_RET(vt_kernel_int(k, 17, pictures));
+    VT_RET(vt_kernel_tiles(k, 18, z->H * (z->B / pictures)));
     if (words)
         snprintf(s->note, sizeof s->note, "attention heads bf16");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* May vectors of four be read and written at once? */
@@ -172,30 +168,28 @@ static vitcl_status tiles(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     vt_attention_defines more;
     vt_attention_tiles t;
     vt_kernel *k;
-    vitcl_status st;
 
     if (wide(p, s, z) && vt_attention_grad_mma_takes(p, s, z))
         vt_attention_grad_mma(&t, p, s, z);
     else
-        VT_TRY(in_floats(&t, p, s, z));
+        VT_RET(in_floats(&t, p, s, z));
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines, "%s%s", t.defines, more);
-    VT_TRY(vt_step_kernel(&k, p, s, t.file, t.q, defines));
-    VT_TRY(vt_args(p, k, "vvvv", dq(s), s->out[OUT_STAT], s->in[VT_DY],
+    VT_RET(vt_step_kernel(&k, p, s, t.file, t.q, defines));
+    VT_RET(vt_args(p, k, "vvvv", dq(s), s->out[OUT_STAT], s->in[VT_DY],
                    s->in[VT_Y]));
-    VT_TRY(vt_attention_arguments(p, k, 4, s, z));
+    VT_RET(vt_attention_arguments(p, k, 4, s, z));
     vt_kernel_size(k, 1, (size_t[3]){blocks(z->Tq, &t) * heads * t.items},
                    (size_t[3]){t.items});
     vt_kernel_work(k, s->op->macs(p, s)); /* of both, at most */
-    VT_TRY(vt_step_kernel(&k, p, s, t.file, t.kv, defines));
-    VT_TRY(vt_args(p, k, "vvv", dkv(s), s->in[VT_DY], s->out[OUT_STAT]));
-    VT_TRY(vt_attention_arguments(p, k, 3, s, z));
+    VT_RET(vt_step_kernel(&k, p, s, t.file, t.kv, defines));
+    VT_RET(vt_args(p, k, "vvv", dkv(s), s->in[VT_DY], s->out[OUT_STAT]));
+    VT_RET(vt_attention_arguments(p, k, 3, s, z));
     vt_kernel_size(k, 2,
                    (size_t[3]){blocks(z->T, &t) * heads * t.items, t.each},
                    (size_t[3]){t.items, 1});
     vt_kernel_work(k, s->op->macs(p, s));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status bias_grad(vt_plan *p, vt_step *s,
@@ -203,57 +197,51 @@ static vitcl_status bias_grad(vt_plan *p, vt_step *s,
 {
     const char *bias = vt_attention_bias(p, s, z);
     const int heads = strchr(bias, '2') ? z->H * z->B : z->H;
-    vitcl_status st;
     char defines[48];
     vt_kernel *k;
 
     snprintf(defines, sizeof defines, "-DD=%d%s", z->D, bias);
-    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__bias",
+    VT_RET(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__bias",
                           defines));
-    VT_TRY(vt_args(p, k, "vvv", s->out[OUT_DBIAS], s->in[VT_DY],
+    VT_RET(vt_args(p, k, "vvv", s->out[OUT_DBIAS], s->in[VT_DY],
                    s->out[OUT_STAT]));
-    VT_TRY(vt_attention_arguments(p, k, 3, s, z));
+    VT_RET(vt_attention_arguments(p, k, 3, s, z));
     vt_kernel_size(
         k, 3, (size_t[3]){(size_t)z->T, (size_t)z->Tq, (size_t)heads}, NULL);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The probabilities times their gradient, for inspection. */
 static vitcl_status product(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
 {
     const size_t global[3] = {(size_t)z->Tq, (size_t)z->H, (size_t)z->B};
-    vitcl_status st = VITCL_OK;
     char defines[48];
     vt_kernel *k;
 
     snprintf(defines, sizeof defines, "-DD=%d%s", z->D,
              vt_attention_bias(p, s, z));
-    VT_TRY(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__product",
+    VT_RET(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__product",
                           defines));
-    VT_TRY(vt_args(p, k, "vv", s->out[OUT_PRODUCT], s->in[VT_DY]));
-    VT_TRY(vt_attention_arguments(p, k, 2, s, z));
+    VT_RET(vt_args(p, k, "vv", s->out[OUT_PRODUCT], s->in[VT_DY]));
+    VT_RET(vt_attention_arguments(p, k, 2, s, z));
     vt_kernel_size(k, 3, global, NULL);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     const vt_attention_sizes z = vt_attention_measure(p, s);
-    vitcl_status st = VITCL_OK;
 
     if (by_heads(p, &z)) {
-        VT_TRY(heads(p, s, &z));
+        VT_RET(heads(p, s, &z));
     } else {
-        VT_TRY(tiles(p, s, &z));
+        VT_RET(tiles(p, s, &z));
         if (s->i[I_DBIAS])
-            VT_TRY(bias_grad(p, s, &z));
+            VT_RET(bias_grad(p, s, &z));
     }
     if (s->i[I_LAYER])
-        VT_TRY(product(p, s, &z));
-done:
-    return st;
+        VT_RET(product(p, s, &z));
+    return VITCL_OK;
 }
 
 static double macs(const vt_plan *p, const vt_step *s)

@@ -87,16 +87,15 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
     vt_attention_defines more;
     vt_op_define y;
     vt_kernel *k;
-    vitcl_status st;
 
     vt_attention_define(more, p, s, z);
     vt_mma_heads_define(common, sizeof common, &h, c, type_of(p, s), z->D);
     snprintf(defines, sizeof defines, "%s%s%s%s", common, more,
              vt_op_stored(y, p, "YT", s->out[OUT_Y]),
              wide_rows(p, s, c, z->D) ? " -DWIDE_Y" : "");
-    VT_TRY(vt_step_kernel(&k, p, s, "attention_mma", "attention_mma", defines));
-    VT_TRY(vt_args(p, k, "v", s->out[OUT_Y]));
-    VT_TRY(vt_attention_arguments(p, k, 1, s, z));
+    VT_RET(vt_step_kernel(&k, p, s, "attention_mma", "attention_mma", defines));
+    VT_RET(vt_args(p, k, "v", s->out[OUT_Y]));
+    VT_RET(vt_attention_arguments(p, k, 1, s, z));
     vt_kernel_size(k, 1,
                    (size_t[3]){vt_mma_heads_items(&h, z->Tq, z->H * z->B)},
                    (size_t[3]){h.items});
@@ -104,8 +103,7 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
     snprintf(s->note, sizeof s->note, "attention %s %dx%d%s%s",
              vt_mma_kinds[c.kind].name, h.queries, h.keys,
              h.tail ? " tail" : "", c.emulated ? ", emulated" : "");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- gradients ---- */

@@ -76,18 +76,15 @@ vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,
     static const int tensors[] = {IN_Q, IN_KV, IN_BIAS};
     const int n[] = {z->B,   z->H,   z->Tq,   z->T,   z->qb,
                      z->ldq, z->ldk, z->koff, z->voff};
-    vitcl_status st = VITCL_OK;
     vt_buf *b;
 
     for (size_t i = 0; i < VT_COUNT(tensors); i++) {
-        VT_TRY(vt_bind(&b, p, s->in[tensors[i]]));
-        VT_TRY(vt_kernel_buf(k, at++, b));
+        VT_RET(vt_bind(&b, p, s->in[tensors[i]]));
+        VT_RET(vt_kernel_buf(k, at++, b));
     }
     for (size_t i = 0; i < VT_COUNT(n); i++)
-        VT_TRY(vt_kernel_int(k, at++, n[i]));
-    VT_TRY(vt_kernel_float(k, at++, s->f[F_SCALE]));
-done:
-    return st;
+        VT_RET(vt_kernel_int(k, at++, n[i]));
+    return vt_kernel_float(k, at++, s->f[F_SCALE]);
 }
 
 bool vt_attention_by_dots(const vt_plan *p)

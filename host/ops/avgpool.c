@@ -9,17 +9,14 @@ enum { I_SIZE, INTS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[IN_X]);
     const int size = s->i[I_SIZE];
 
-    VT_TRY(vt_op_need(x && x->rank == 4 && size >= 1,
+    VT_RET(vt_op_need(x && x->rank == 4 && size >= 1,
                       "pooling needs x[B,C,H,W] and a window"));
-    VT_TRY(vt_op_out(p, s, OUT_Y, 4,
+    return vt_op_out(p, s, OUT_Y, 4,
                      (int[]){x->dim[0], x->dim[1], (x->dim[2] - 1) / size + 1,
-                             (x->dim[3] - 1) / size + 1}));
-done:
-    return st;
+                             (x->dim[3] - 1) / size + 1});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)

@@ -205,14 +205,12 @@ static vitcl_status launch(vt_plan *p, vt_step *s, const char *file,
                            const char *name, int items, int rows,
                            const char *format, va_list args)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
-    VT_TRY(vt_op_kernel(&k, p, s, file, name));
-    VT_TRY(vt_args_of(p, k, format, args));
+    VT_RET(vt_op_kernel(&k, p, s, file, name));
+    VT_RET(vt_args_of(p, k, format, args));
     vt_op_items(k, p, items, rows);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_op_launch_blocks(vt_plan *p, vt_step *s, const char *file,
@@ -282,25 +280,22 @@ size_t vt_op_column_bytes(int parts, int columns)
 vitcl_status vt_op_columns_add(vt_kernel *k, unsigned n, vt_plan *p, vt_step *s,
                                vt_val a, vt_val b, int columns, int parts)
 {
-    vitcl_status st = VITCL_OK;
     vt_buf *sums;
 
     if (parts == 1)
         return VITCL_OK;
-    VT_TRY(vt_bind(&sums, p, s->out[VT_TEMP]));
-    VT_TRY(vt_kernel_buf(k, n, sums));
-    VT_TRY(vt_op_kernel(&k, p, s, "add", "add_column_parts"));
-    VT_TRY(vt_args(p, k, "vvvii", a, b, s->out[VT_TEMP], parts, columns));
+    VT_RET(vt_bind(&sums, p, s->out[VT_TEMP]));
+    VT_RET(vt_kernel_buf(k, n, sums));
+    VT_RET(vt_op_kernel(&k, p, s, "add", "add_column_parts"));
+    VT_RET(vt_args(p, k, "vvvii", a, b, s->out[VT_TEMP], parts, columns));
     vt_op_items(k, p, columns, 1);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
                            const char *file, const char *name, int columns,
                            int parts)
 {
-    vitcl_status st = VITCL_OK;
     const bool cpu = vt_op_cpu(p);
     size_t each = (size_t)(4 * lanes(p)), n = (size_t)columns;
     char full[48], defines[24] = "";
@@ -308,7 +303,7 @@ vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
     if (parts > 1)
         snprintf(defines, sizeof defines, " -DPARTS=%d", parts);
     snprintf(full, sizeof full, "%s%s", name, cpu ? "__cols" : "");
-    VT_TRY(vt_op_kernel_with(out, p, s, file, full, defines));
+    VT_RET(vt_op_kernel_with(out, p, s, file, full, defines));
     if (cpu) {
         vt_kernel_size(*out, 1, (size_t[3]){(n + each - 1) / each, 1, 1},
                        (size_t[3]){1, 1, 1});
@@ -318,8 +313,7 @@ vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
                        (size_t[3]){WIDE, HIGH, 1});
         vt_kernel_groups(*out, VT_GROUPS_COLUMNS);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- appending ---- */
@@ -343,13 +337,10 @@ vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,
 vitcl_status vt_op_pair_shape(vt_plan *p, vt_step *s)
 {
     const vt_val a = s->in[VT_PAIR_A], b = s->in[VT_PAIR_B];
-    vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_op_need(a != VT_NONE && vt_op_count(p, a) == vt_op_count(p, b),
+    VT_RET(vt_op_need(a != VT_NONE && vt_op_count(p, a) == vt_op_count(p, b),
                       "the two tensors differ in size"));
-    VT_TRY(vt_op_like(p, s, VT_PAIR_OUT, a));
-done:
-    return st;
+    return vt_op_like(p, s, VT_PAIR_OUT, a);
 }
 
 vitcl_status vt_op_pair(vt_plan *p, vt_step *s, const char *file,
@@ -365,14 +356,11 @@ vitcl_status vt_op_rows_pair_shape(vt_plan *p, vt_step *s)
 {
     const vt_val a = s->in[VT_PAIR_A], b = s->in[VT_PAIR_B];
     const int x = vt_op_count(p, a), y = vt_op_count(p, b);
-    vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_op_need(x > 0 && y > 0 && x % y == 0 &&
+    VT_RET(vt_op_need(x > 0 && y > 0 && x % y == 0 &&
                           vt_dim(p, a, -1) == vt_dim(p, b, -1),
                       "the rows do not fit the tensor that they are for"));
-    VT_TRY(vt_op_like(p, s, VT_PAIR_OUT, a));
-done:
-    return st;
+    return vt_op_like(p, s, VT_PAIR_OUT, a);
 }
 
 vitcl_status vt_op_rows_pair(vt_plan *p, vt_step *s, const char *file,

@@ -29,39 +29,34 @@ static vitcl_status args(vt_plan *p, vt_kernel *k, vt_val to, vt_val from,
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     bool cpu = vt_op_cpu(p);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "conv", cpu ? "conv__pixels" : "conv"));
-    VT_TRY(args(p, k, s->out[OUT_ROWS], s->in[IN_X], s->in[IN_X], s->i));
+    VT_RET(vt_op_kernel(&k, p, s, "conv", cpu ? "conv__pixels" : "conv"));
+    VT_RET(args(p, k, s->out[OUT_ROWS], s->in[IN_X], s->in[IN_X], s->i));
     if (cpu)
         vt_op_items(k, p, (s->i[WO] + 15) / 16,
                     vt_dim(p, s->in[IN_X], 0) * s->i[HO]);
     else
         vt_op_blocks(k, p, vt_dim(p, s->out[OUT_ROWS], 2),
                      vt_op_rows(p, s->out[OUT_ROWS]));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     vt_val dx = s->out[VT_DX];
 
     if (vt_op_cpu(p)) {
-        VT_TRY(vt_op_kernel(&k, p, s, "conv", "conv_grad__pixels"));
+        VT_RET(vt_op_kernel(&k, p, s, "conv", "conv_grad__pixels"));
         vt_op_items(k, p, (vt_dim(p, dx, 3) + 15) / 16,
                     vt_dim(p, dx, 0) * vt_dim(p, dx, 2));
     } else {
-        VT_TRY(vt_op_kernel(&k, p, s, "conv", "conv_grad"));
+        VT_RET(vt_op_kernel(&k, p, s, "conv", "conv_grad"));
         vt_op_blocks(k, p, vt_dim(p, dx, 3), vt_op_rows(p, dx));
     }
-    VT_TRY(args(p, k, dx, s->in[VT_DY], dx, s->i));
-done:
-    return st;
+    return args(p, k, dx, s->in[VT_DY], dx, s->i);
 }
 
 static const vt_op conv_grad = {

@@ -69,16 +69,14 @@ static int outputs(const vt_plan *p, const vt_step *s)
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_val x = s->in[IN_X], w = s->in[IN_W];
 
-    VT_TRY(
+    VT_RET(
         vt_op_out(p, s, OUT_Y, 4,
                   (int[]){vt_dim(p, x, 0), outputs(p, s), s->i[HO], s->i[WO]}));
     if (s->i[TRANSPOSED])
-        VT_TRY(vt_op_like(p, s, OUT_TRANSPOSED, w));
-done:
-    return st;
+        VT_RET(vt_op_like(p, s, OUT_TRANSPOSED, w));
+    return VITCL_OK;
 }
 
 /* The last arguments of each kernel, SHAPE in the kernel file. */
@@ -89,25 +87,23 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_val x = s->in[IN_X], w = s->in[IN_W];
     const int o = outputs(p, s);
     const cut c = cut_for(vt_dim(p, x, 0) * s->i[HO], o, s->i);
     vt_kernel *k;
 
     if (s->i[TRANSPOSED]) {
-        VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_transpose"));
-        VT_TRY(vt_args(p, k, "vvii", s->out[OUT_TRANSPOSED], w, vt_dim(p, w, 0),
+        VT_RET(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_transpose"));
+        VT_RET(vt_args(p, k, "vvii", s->out[OUT_TRANSPOSED], w, vt_dim(p, w, 0),
                        s->i[KH] * s->i[KW]));
         vt_op_items(k, p, o, 1);
         w = s->out[OUT_TRANSPOSED];
     }
-    VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct"));
-    VT_TRY(vt_args(p, k, "vvviiiiiiiiiiiiiiii", s->out[OUT_Y], x, w, o, c.outs,
+    VT_RET(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct"));
+    VT_RET(vt_args(p, k, "vvviiiiiiiiiiiiiiii", s->out[OUT_Y], x, w, o, c.outs,
                    SHAPE_ARGS(p, x, s->i, c)));
     vt_op_items(k, p, c.tiles, c.groups);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static double macs(const vt_plan *p, const vt_step *s)
@@ -140,43 +136,38 @@ static cut w_cut(const vt_plan *p, const vt_step *s)
 
 static vitcl_status w_shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const cut c = w_cut(p, s);
     const int o = vt_dim(p, s->in[VT_DW_W], 0);
 
     if (s->in[VT_DW_SUM] == VT_NONE)
-        VT_TRY(vt_op_like(p, s, OUT_DW, s->in[VT_DW_W]));
-    VT_TRY(vt_op_out(
+        VT_RET(vt_op_like(p, s, OUT_DW, s->in[VT_DW_W]));
+    return vt_op_out(
         p, s, OUT_PART, 3,
-        (int[]){w_slices(p, s, &c), vt_op_count(p, s->in[VT_DW_W]) / o, o}));
-done:
-    return st;
+        (int[]){w_slices(p, s, &c), vt_op_count(p, s->in[VT_DW_W]) / o, o});
 }
 
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_val dy = s->in[VT_DW_DY], x = s->in[VT_DW_X], part = s->out[OUT_PART];
     const int o = vt_dim(p, s->in[VT_DW_W], 0), n = vt_dim(p, part, 1);
     const int slices = vt_dim(p, part, 0);
     const cut c = w_cut(p, s);
     vt_kernel *k;
 
-    VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_grad_w"));
-    VT_TRY(vt_args(p, k, "vvviiiiiiiiiiiiiiiii", part, dy, x, o, c.outs,
+    VT_RET(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_grad_w"));
+    VT_RET(vt_args(p, k, "vvviiiiiiiiiiiiiiiii", part, dy, x, o, c.outs,
                    c.tiles, SHAPE_ARGS(p, x, s->i, c)));
     vt_kernel_size(
         k, 3,
         (size_t[3]){(size_t)w_chunks(p, s), (size_t)c.groups, (size_t)slices},
         (size_t[3]){1, 1, 1});
-    VT_TRY(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_sum"));
-    VT_TRY(
+    VT_RET(vt_op_kernel(&k, p, s, "conv_direct", "conv_direct_sum"));
+    VT_RET(
         vt_args(p, k, "vviiii",
                 s->in[VT_DW_SUM] == VT_NONE ? s->out[OUT_DW] : s->in[VT_DW_SUM],
                 part, o, n, slices, s->in[VT_DW_SUM] != VT_NONE));
     vt_op_items(k, p, (n + 15) / 16, 1);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static double w_macs(const vt_plan *p, const vt_step *s)

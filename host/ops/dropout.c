@@ -16,14 +16,10 @@ enum { F_FACTOR };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_op_need(s->in[IN_STEP] != VT_NONE &&
+    VT_RET(vt_op_need(s->in[IN_STEP] != VT_NONE &&
                           vt_value_of(p, s->in[IN_STEP])->dtype == VT_I32,
                       "dropout needs the training step as an i32"));
-    VT_TRY(vt_op_like(p, s, OUT_Y, s->in[IN_X]));
-done:
-    return st;
+    return vt_op_like(p, s, OUT_Y, s->in[IN_X]);
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)

@@ -24,31 +24,27 @@ static int prefix_rows(const vt_plan *p, const vt_step *s)
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, -1), n = vt_dim(p, x, 1), r;
 
-    VT_TRY(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 3,
+    VT_RET(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 3,
                       "patch tokens must be [B,N,C]"));
     for (int i = 0; i < s->i[I_PARTS]; i++)
-        VT_TRY(vt_op_need(s->in[IN_PREFIX + i] != VT_NONE &&
+        VT_RET(vt_op_need(s->in[IN_PREFIX + i] != VT_NONE &&
                               vt_op_count(p, s->in[IN_PREFIX + i]) % c == 0,
                           "prefix tokens must have the patches' width"));
     r = prefix_rows(p, s);
-    VT_TRY(vt_op_need(s->i[I_POS_PREFIX] >= 0 && s->i[I_POS_PREFIX] <= r,
+    VT_RET(vt_op_need(s->i[I_POS_PREFIX] >= 0 && s->i[I_POS_PREFIX] <= r,
                       "more prefix positions than prefix tokens"));
-    VT_TRY(vt_op_need(s->in[IN_POS] == VT_NONE ||
+    VT_RET(vt_op_need(s->in[IN_POS] == VT_NONE ||
                           vt_op_count(p, s->in[IN_POS]) ==
                               (long long)(s->i[I_POS_PREFIX] + n) * c,
                       "positions and tokens differ in number"));
-    VT_TRY(vt_op_out(p, s, OUT_TOKENS, 3, (int[]){vt_dim(p, x, 0), r + n, c}));
-done:
-    return st;
+    return vt_op_out(p, s, OUT_TOKENS, 3, (int[]){vt_dim(p, x, 0), r + n, c});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     vt_val x = s->in[IN_X], pos = s->in[IN_POS];
     int b = vt_dim(p, x, 0), n = vt_dim(p, x, 1), c = vt_dim(p, x, 2);
@@ -56,22 +52,21 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     const vt_val first = s->i[I_PARTS] ? s->in[IN_PREFIX] : VT_NONE;
     int at = first == VT_NONE ? 0 : vt_op_count(p, first) / c;
 
-    VT_TRY(vt_op_kernel(&k, p, s, "embed", "embed"));
-    VT_TRY(vt_args(p, k, "vvvviiiii", s->out[OUT_TOKENS], x, pos, first, n, c,
+    VT_RET(vt_op_kernel(&k, p, s, "embed", "embed"));
+    VT_RET(vt_args(p, k, "vvvviiiii", s->out[OUT_TOKENS], x, pos, first, n, c,
                    r, s->i[I_POS_PREFIX], at));
     vt_op_blocks(k, p, c, b * (at + n));
     for (int i = 1; i < s->i[I_PARTS]; i++) {
         int count = vt_op_count(p, s->in[IN_PREFIX + i]) / c;
 
-        VT_TRY(vt_op_kernel(&k, p, s, "embed", "embed_prefix"));
-        VT_TRY(vt_args(p, k, "vvviiiii", s->out[OUT_TOKENS],
+        VT_RET(vt_op_kernel(&k, p, s, "embed", "embed_prefix"));
+        VT_RET(vt_args(p, k, "vvviiiii", s->out[OUT_TOKENS],
                        s->in[IN_PREFIX + i], pos, r + n, c, at, count,
                        s->i[I_POS_PREFIX]));
         vt_op_blocks(k, p, c, b * count);
         at += count;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)

@@ -27,15 +27,13 @@ static vitcl_status part_shape(vt_plan *p, vt_step *s)
 
 static vitcl_status part_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
-    VT_TRY(vt_op_kernel(&k, p, s, "grad_norm", "grad_norm_part"));
-    VT_TRY(vt_args(p, k, "vvvi", s->in[PART_PARTS], s->in[PART_GRAD],
+    VT_RET(vt_op_kernel(&k, p, s, "grad_norm", "grad_norm_part"));
+    VT_RET(vt_args(p, k, "vvvi", s->in[PART_PARTS], s->in[PART_GRAD],
                    s->in[PART_TABLE], PARTS));
     vt_op_groups(k, p, PARTS * vt_dim(p, s->in[PART_TABLE], 0));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static const vt_op norm_part = {
@@ -48,15 +46,13 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
-    VT_TRY(vt_op_kernel(&k, p, s, "grad_norm", "grad_norm"));
-    VT_TRY(vt_args(p, k, "vvi", s->out[OUT_NORM], s->in[IN_PARTS],
+    VT_RET(vt_op_kernel(&k, p, s, "grad_norm", "grad_norm"));
+    VT_RET(vt_args(p, k, "vvi", s->out[OUT_NORM], s->in[IN_PARTS],
                    vt_op_count(p, s->in[IN_PARTS])));
     vt_op_groups(k, p, 1);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* No grad: only the optimiser reads it. */

@@ -31,24 +31,22 @@ static size_t to_temp_bytes(const vt_plan *p, const vt_step *s)
 
 static vitcl_status to_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     int n = vt_op_count(p, s->in[TO_SUM]),
         rows = vt_op_count(p, s->in[TO_X]) / n;
 
     if (rows == 1) {
-        VT_TRY(vt_op_kernel(&k, p, s, "add", "add_to"));
-        VT_TRY(vt_args(p, k, "vvi", s->in[TO_SUM], s->in[TO_X], n));
+        VT_RET(vt_op_kernel(&k, p, s, "add", "add_to"));
+        VT_RET(vt_args(p, k, "vvi", s->in[TO_SUM], s->in[TO_X], n));
         vt_op_blocks(k, p, n, 1);
     } else {
         const int parts = to_parts(p, s);
 
-        VT_TRY(vt_op_columns(&k, p, s, "add", "add_rows_grad", n, parts));
-        VT_TRY(vt_args(p, k, "vvii", s->in[TO_SUM], s->in[TO_X], rows, n));
-        VT_TRY(vt_op_columns_add(k, 4, p, s, s->in[TO_SUM], VT_NONE, n, parts));
+        VT_RET(vt_op_columns(&k, p, s, "add", "add_rows_grad", n, parts));
+        VT_RET(vt_args(p, k, "vvii", s->in[TO_SUM], s->in[TO_X], rows, n));
+        VT_RET(vt_op_columns_add(k, 4, p, s, s->in[TO_SUM], VT_NONE, n, parts));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* No grad: only steps of a backward pass. */

@@ -17,69 +17,60 @@ static int plane(const vt_plan *p, vt_val x)
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_val x = s->in[IN_X];
     int c = vt_dim(p, x, 1);
 
-    VT_TRY(vt_op_need(x != VT_NONE && s->i[I_GROUPS] >= 1 &&
+    VT_RET(vt_op_need(x != VT_NONE && s->i[I_GROUPS] >= 1 &&
                           c % s->i[I_GROUPS] == 0,
                       "channels do not divide into groups"));
-    VT_TRY(vt_op_need(vt_op_count(p, s->in[IN_GAMMA]) == c &&
+    VT_RET(vt_op_need(vt_op_count(p, s->in[IN_GAMMA]) == c &&
                           vt_op_count(p, s->in[IN_BETA]) == c,
                       "gamma and beta must have one number a channel"));
-    VT_TRY(
+    VT_RET(
         vt_op_need(s->in[IN_RESIDUAL] == VT_NONE ||
                        vt_op_count(p, s->in[IN_RESIDUAL]) == vt_op_count(p, x),
                    "the residual differs in size"));
-    VT_TRY(vt_op_like(p, s, OUT_Y, x));
+    VT_RET(vt_op_like(p, s, OUT_Y, x));
     if (vt_plan_settings(p)->backward)
-        VT_TRY(vt_op_out(p, s, OUT_STAT, 3,
+        VT_RET(vt_op_out(p, s, OUT_STAT, 3,
                          (int[]){vt_dim(p, x, 0), s->i[I_GROUPS], 2}));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     vt_val x = s->in[IN_X];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "groupnorm", "groupnorm"));
-    VT_TRY(vt_args(p, k, "vvvvvviiifi", s->out[OUT_Y], s->out[OUT_STAT], x,
+    VT_RET(vt_op_kernel(&k, p, s, "groupnorm", "groupnorm"));
+    VT_RET(vt_args(p, k, "vvvvvviiifi", s->out[OUT_Y], s->out[OUT_STAT], x,
                    s->in[IN_GAMMA], s->in[IN_BETA], s->in[IN_RESIDUAL],
                    vt_dim(p, x, 1), plane(p, x), s->i[I_GROUPS],
                    (double)s->f[F_EPS], s->i[I_RELU]));
     vt_op_groups(k, p, vt_dim(p, x, 0) * s->i[I_GROUPS]);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status x_shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_op_like(p, s, VT_DX, s->in[IN_X]));
+    VT_RET(vt_op_like(p, s, VT_DX, s->in[IN_X]));
     if (s->i[I_DRESIDUAL])
-        VT_TRY(vt_op_like(p, s, OUT_DRESIDUAL, s->in[IN_X]));
-done:
-    return st;
+        VT_RET(vt_op_like(p, s, OUT_DRESIDUAL, s->in[IN_X]));
+    return VITCL_OK;
 }
 
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     vt_val x = s->in[IN_X];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "groupnorm", "groupnorm_grad_x"));
-    VT_TRY(vt_args(p, k, "vvvvvvviiii", s->out[VT_DX], s->out[OUT_DRESIDUAL],
+    VT_RET(vt_op_kernel(&k, p, s, "groupnorm", "groupnorm_grad_x"));
+    VT_RET(vt_args(p, k, "vvvvvvviiii", s->out[VT_DX], s->out[OUT_DRESIDUAL],
                    s->in[VT_DY], s->in[VT_Y], x, s->in[VT_SAVED],
                    s->in[IN_GAMMA], vt_dim(p, x, 1), plane(p, x),
                    s->i[I_GROUPS], s->i[I_RELU]));
     vt_op_groups(k, p, vt_dim(p, x, 0) * s->i[I_GROUPS]);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static const vt_op grad_x = {.name = "groupnorm_grad_x",
@@ -90,18 +81,16 @@ static const vt_op grad_x = {.name = "groupnorm_grad_x",
 
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     vt_val x = s->in[IN_X];
 
-    VT_TRY(vt_op_kernel(&k, p, s, "groupnorm", "groupnorm_grad_w"));
-    VT_TRY(vt_args(p, k, "vvvvvviiiii", s->in[IN_GAMMA], s->in[IN_BETA],
+    VT_RET(vt_op_kernel(&k, p, s, "groupnorm", "groupnorm_grad_w"));
+    VT_RET(vt_args(p, k, "vvvvvviiiii", s->in[IN_GAMMA], s->in[IN_BETA],
                    s->in[VT_DY], s->in[VT_Y], x, s->in[VT_SAVED],
                    vt_dim(p, x, 0), vt_dim(p, x, 1), plane(p, x),
                    s->i[I_GROUPS], s->i[I_RELU]));
     vt_op_groups(k, p, vt_dim(p, x, 1));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static const vt_op grad_w = {.name = "groupnorm_grad_w",

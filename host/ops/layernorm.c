@@ -17,30 +17,28 @@ enum { F_EPS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[IN_X]);
     int c = vt_dim(p, s->in[IN_X], -1), dim[4];
 
-    VT_TRY(vt_op_need(x != NULL, "an input is missing"));
+    VT_RET(vt_op_need(x != NULL, "an input is missing"));
     for (int k = IN_GAMMA; k <= IN_BETA; k++)
-        VT_TRY(vt_op_need(s->in[k] == VT_NONE || vt_op_count(p, s->in[k]) == c,
+        VT_RET(vt_op_need(s->in[k] == VT_NONE || vt_op_count(p, s->in[k]) == c,
                           "gamma and beta must have a row's width"));
     for (int i = 0; i < x->rank; i++)
         dim[i] = x->dim[i];
     if (s->i[I_OF] > 1) {
-        VT_TRY(vt_op_need(x->rank == 3 && s->i[I_TAKE] >= 1 &&
+        VT_RET(vt_op_need(x->rank == 3 && s->i[I_TAKE] >= 1 &&
                               s->i[I_TAKE] <= s->i[I_OF],
                           "more rows asked for than a picture has"));
         dim[1] = s->i[I_TAKE];
     }
     if (s->i[I_FLAT])
         dim[1] = c;
-    VT_TRY(vt_op_out(p, s, OUT_Y, s->i[I_FLAT] ? 2 : x->rank, dim));
+    VT_RET(vt_op_out(p, s, OUT_Y, s->i[I_FLAT] ? 2 : x->rank, dim));
     if (vt_plan_settings(p)->backward)
-        VT_TRY(vt_op_out(p, s, OUT_STAT, 2,
+        VT_RET(vt_op_out(p, s, OUT_STAT, 2,
                          (int[]){vt_op_rows(p, s->out[OUT_Y]), 2}));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static const char *rms(const vt_step *s)
@@ -66,42 +64,38 @@ static bool words(vt_int_rows *out, const vt_plan *p, const vt_step *s)
 static vitcl_status round_rows(vt_plan *p, vt_step *s)
 {
     const int c = vt_dim(p, s->in[IN_X], -1);
-    vitcl_status st = VITCL_OK;
     vt_int_rows w;
     vt_kernel *k;
     char defines[sizeof w.defines + 8];
 
-    VT_TRY(vt_op_need(words(&w, p, s), "no product reads its integers"));
+    VT_RET(vt_op_need(words(&w, p, s), "no product reads its integers"));
     snprintf(defines, sizeof defines, "%s%s", w.defines, rms(s));
-    VT_TRY(vt_step_kernel(&k, p, s, "gemm_dot_rows", "gemm_dot_rows", defines));
-    VT_TRY(vt_args(p, k, "vvvviiiiiif", s->out[OUT_Y], s->in[IN_X],
+    VT_RET(vt_step_kernel(&k, p, s, "gemm_dot_rows", "gemm_dot_rows", defines));
+    VT_RET(vt_args(p, k, "vvvviiiiiif", s->out[OUT_Y], s->in[IN_X],
                    s->in[IN_GAMMA], s->in[IN_BETA],
                    vt_op_rows(p, s->out[OUT_Y]), c, c, w.ld, s->i[I_TAKE],
                    s->i[I_OF], (double)s->f[F_EPS]));
     vt_op_items(k, p, w.items, 1);
     snprintf(s->note, sizeof s->note, "gemm_dot_rows int8");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The same on a GPU. */
 static vitcl_status round_on_gpu(vt_plan *p, vt_step *s)
 {
     const int rows = vt_op_rows(p, s->out[OUT_Y]);
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     char defines[24];
 
     snprintf(defines, sizeof defines, " -DWHOLE%s", rms(s));
-    VT_TRY(vt_op_kernel_with(&k, p, s, "layernorm", "layernorm_rows", defines));
-    VT_TRY(vt_args(p, k, "vvvviiiif", s->out[OUT_Y], s->in[IN_X],
+    VT_RET(vt_op_kernel_with(&k, p, s, "layernorm", "layernorm_rows", defines));
+    VT_RET(vt_args(p, k, "vvvviiiif", s->out[OUT_Y], s->in[IN_X],
                    s->in[IN_GAMMA], s->in[IN_BETA], rows,
                    vt_dim(p, s->in[IN_X], -1), s->i[I_TAKE], s->i[I_OF],
                    (double)s->f[F_EPS]));
     vt_op_groups(k, p, rows);
     snprintf(s->note, sizeof s->note, "layernorm_rows int8");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- by a sub-group a row (cl/layernorm_lanes.cl) ---- */
@@ -139,7 +133,6 @@ static vitcl_status lanes_rows(vt_plan *p, vt_step *s, vt_mma_choice c)
               rows = vt_op_rows(p, s->out[OUT_Y]),
               lanes = vt_mma_kinds[c.kind].lanes, each = LANES_ITEMS / lanes;
     const vt_dtype x = vt_value_of(p, s->in[IN_X])->dtype;
-    vitcl_status st = VITCL_OK;
     vt_op_define y;
     vt_kernel *k;
     char defines[160];
@@ -148,9 +141,9 @@ static vitcl_status lanes_rows(vt_plan *p, vt_step *s, vt_mma_choice c)
              "-DKIND=%d%s -DTYPE=%d -DV=%d -DCOLUMNS=%d -DWM=%d%s%s", c.kind,
              vt_mma_flags(c), vt_type_number(x), LANES_COLUMNS / lanes, n, each,
              vt_op_stored(y, p, "YT", s->out[OUT_Y]), rms(s));
-    VT_TRY(vt_step_kernel(&k, p, s, "layernorm_lanes", "layernorm_lanes",
+    VT_RET(vt_step_kernel(&k, p, s, "layernorm_lanes", "layernorm_lanes",
                           defines));
-    VT_TRY(vt_args(p, k, "vvvviiif", s->out[OUT_Y], s->in[IN_X],
+    VT_RET(vt_args(p, k, "vvvviiif", s->out[OUT_Y], s->in[IN_X],
                    s->in[IN_GAMMA], s->in[IN_BETA], rows, s->i[I_TAKE],
                    s->i[I_OF], (double)s->f[F_EPS]));
     vt_kernel_size(
@@ -159,13 +152,11 @@ static vitcl_status lanes_rows(vt_plan *p, vt_step *s, vt_mma_choice c)
         (size_t[3]){LANES_ITEMS, 1, 1});
     snprintf(s->note, sizeof s->note, "layernorm_lanes %dx%d%s", lanes, each,
              c.emulated ? ", emulated" : "");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_mma_choice c;
     vt_kernel *k;
     char defines[24];
@@ -176,29 +167,26 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
         return vt_op_cpu(p) ? round_rows(p, s) : round_on_gpu(p, s);
     snprintf(defines, sizeof defines, "%s%s", whole(p, s) ? " -DWHOLE" : "",
              rms(s));
-    VT_TRY(vt_op_kernel_with(&k, p, s, "layernorm", "layernorm", defines));
-    VT_TRY(vt_args(p, k, "vvvvviiif", s->out[OUT_Y], s->out[OUT_STAT],
+    VT_RET(vt_op_kernel_with(&k, p, s, "layernorm", "layernorm", defines));
+    VT_RET(vt_args(p, k, "vvvvviiif", s->out[OUT_Y], s->out[OUT_STAT],
                    s->in[IN_X], s->in[IN_GAMMA], s->in[IN_BETA],
                    vt_dim(p, s->in[IN_X], -1), s->i[I_TAKE], s->i[I_OF],
                    (double)s->f[F_EPS]));
     vt_op_groups(k, p, vt_op_rows(p, s->out[OUT_Y]));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
-    VT_TRY(
+    VT_RET(
         vt_op_kernel_with(&k, p, s, "layernorm", "layernorm_grad_x", rms(s)));
-    VT_TRY(vt_args(p, k, "vvvvviii", s->out[VT_DX], s->in[VT_DY], s->in[IN_X],
+    VT_RET(vt_args(p, k, "vvvvviii", s->out[VT_DX], s->in[VT_DY], s->in[IN_X],
                    s->in[VT_SAVED], s->in[IN_GAMMA], vt_dim(p, s->in[IN_X], -1),
                    s->i[I_TAKE], s->i[I_OF]));
     vt_op_groups(k, p, vt_op_rows(p, s->in[VT_DY]));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static const vt_op grad_x = {.name = "layernorm_grad_x",
@@ -219,18 +207,15 @@ static size_t w_temp_bytes(const vt_plan *p, const vt_step *s)
 
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     int c = vt_dim(p, s->in[IN_X], -1), parts = w_parts(p, s);
 
-    VT_TRY(vt_op_columns(&k, p, s, "layernorm", "layernorm_grad_w", c, parts));
-    VT_TRY(vt_args(p, k, "vvvvviiii", s->in[IN_GAMMA], s->in[IN_BETA],
+    VT_RET(vt_op_columns(&k, p, s, "layernorm", "layernorm_grad_w", c, parts));
+    VT_RET(vt_args(p, k, "vvvvviiii", s->in[IN_GAMMA], s->in[IN_BETA],
                    s->in[VT_DY], s->in[IN_X], s->in[VT_SAVED],
                    vt_op_rows(p, s->in[VT_DY]), c, s->i[I_TAKE], s->i[I_OF]));
-    VT_TRY(vt_op_columns_add(k, 9, p, s, s->in[IN_GAMMA], s->in[IN_BETA], c,
-                             parts));
-done:
-    return st;
+    return vt_op_columns_add(k, 9, p, s, s->in[IN_GAMMA], s->in[IN_BETA], c,
+                             parts);
 }
 
 static const vt_op grad_w = {.name = "layernorm_grad_w",

@@ -107,32 +107,25 @@ static size_t temp_bytes(const vt_plan *p, const vt_step *s)
 static vitcl_status bind(vt_plan *p, vt_step *s, const vt_product *x,
                          vt_gemm_bufs *b)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_bind(&b->temp, p, s->out[VT_TEMP]));
-    VT_TRY(vt_product_bind(&s->gemm, vt_plan_settings(p)->dev, x, b));
-done:
-    return st;
+    VT_RET(vt_bind(&b->temp, p, s->out[VT_TEMP]));
+    return vt_product_bind(&s->gemm, vt_plan_settings(p)->dev, x, b);
 }
 
 static vitcl_status check(const vt_plan *p, const vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_val x = s->in[IN_X], w = s->in[IN_W];
     int n = vt_dim(p, w, 0), k = vt_dim(p, x, -1), ignored;
 
-    VT_TRY(vt_op_need(x != VT_NONE && w != VT_NONE, "an input is missing"));
+    VT_RET(vt_op_need(x != VT_NONE && w != VT_NONE, "an input is missing"));
     if (vt_op_count(p, w) != n * (long long)k)
         return vt_fail(VITCL_EINVAL,
                        "%s has %d columns, the tensor before it %d",
                        vt_value_of(p, w)->name, vt_op_count(p, w) / n, k);
     for (int i = IN_BIAS; i <= IN_SCALE; i++)
-        VT_TRY(vt_op_need(s->in[i] == VT_NONE || vt_op_count(p, s->in[i]) == n,
+        VT_RET(vt_op_need(s->in[i] == VT_NONE || vt_op_count(p, s->in[i]) == n,
                           "bias and scale must have one number an output"));
-    VT_TRY(vt_op_need(vt_op_apart(&ignored, p, x, s->in[IN_RESIDUAL], n),
-                      "the residual differs in size"));
-done:
-    return st;
+    return vt_op_need(vt_op_apart(&ignored, p, x, s->in[IN_RESIDUAL], n),
+                      "the residual differs in size");
 }
 
 /* Rows a multiple of 4096 bytes apart map to the same sets of the L1 cache: a
@@ -151,19 +144,16 @@ static void pad_input(vt_plan *p, const vt_step *s)
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[IN_X]);
     int dim[4], rank;
 
-    VT_TRY(check(p, s));
+    VT_RET(check(p, s));
     pad_input(p, s);
     rank = x->rank;
     for (int i = 0; i < rank; i++)
         dim[i] = x->dim[i];
     dim[rank - 1] = vt_dim(p, s->in[IN_W], 0);
-    VT_TRY(vt_op_out(p, s, OUT_Y, rank, dim));
-done:
-    return st;
+    return vt_op_out(p, s, OUT_Y, rank, dim);
 }
 
 static vitcl_status exact(vt_plan *p, vt_step *s)
@@ -232,19 +222,16 @@ static size_t x_temp_bytes(const vt_plan *p, const vt_step *s)
 
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_gemm_desc d = x_desc(p, s);
     vt_gemm_bufs b = {0};
     vt_product x;
 
-    VT_TRY(product_of(&x, p, &d));
-    VT_TRY(vt_bind(&b.c, p, s->out[VT_DX]));
-    VT_TRY(vt_bind(&b.a, p, s->in[DX_DY]));
-    VT_TRY(vt_bind(&b.b, p, s->in[DX_W]));
-    VT_TRY(vt_bind(&b.residual, p, s->in[DX_DERIVATIVE]));
-    VT_TRY(bind(p, s, &x, &b));
-done:
-    return st;
+    VT_RET(product_of(&x, p, &d));
+    VT_RET(vt_bind(&b.c, p, s->out[VT_DX]));
+    VT_RET(vt_bind(&b.a, p, s->in[DX_DY]));
+    VT_RET(vt_bind(&b.b, p, s->in[DX_W]));
+    VT_RET(vt_bind(&b.residual, p, s->in[DX_DERIVATIVE]));
+    return bind(p, s, &x, &b);
 }
 
 static const vt_op grad_x = {.name = "linear_grad_x",
@@ -289,19 +276,16 @@ static size_t w_temp_bytes(const vt_plan *p, const vt_step *s)
 
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_gemm_desc d = w_desc_of(p, s);
     vt_gemm_bufs b = {0};
     vt_product x;
 
-    VT_TRY(product_of(&x, p, &d));
-    VT_TRY(vt_bind(&b.bias, p, s->in[DW_DB]));
-    VT_TRY(vt_bind(&b.c, p, d.accumulate ? s->in[VT_DW_SUM] : s->out[OUT_DW]));
-    VT_TRY(vt_bind(&b.a, p, s->in[VT_DW_DY]));
-    VT_TRY(vt_bind(&b.b, p, s->in[VT_DW_X]));
-    VT_TRY(bind(p, s, &x, &b));
-done:
-    return st;
+    VT_RET(product_of(&x, p, &d));
+    VT_RET(vt_bind(&b.bias, p, s->in[DW_DB]));
+    VT_RET(vt_bind(&b.c, p, d.accumulate ? s->in[VT_DW_SUM] : s->out[OUT_DW]));
+    VT_RET(vt_bind(&b.a, p, s->in[VT_DW_DY]));
+    VT_RET(vt_bind(&b.b, p, s->in[VT_DW_X]));
+    return bind(p, s, &x, &b);
 }
 
 static const vt_op grad_w = {.name = "linear_grad_w",

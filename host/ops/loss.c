@@ -9,48 +9,40 @@ enum { F_FACTOR };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_op_need(s->in[IN_LOGITS] != VT_NONE &&
+    VT_RET(vt_op_need(s->in[IN_LOGITS] != VT_NONE &&
                           vt_op_same(p, s->in[IN_LOGITS], s->in[IN_TARGET]),
                       "logits and targets must both be [..,K]"));
-    VT_TRY(vt_op_out(p, s, OUT_LOSS, 1, (int[]){1}));
-    VT_TRY(vt_op_out(p, s, OUT_ROWS, 2,
-                     (int[]){vt_op_rows(p, s->in[IN_LOGITS]), 3}));
-done:
-    return st;
+    VT_RET(vt_op_out(p, s, OUT_LOSS, 1, (int[]){1}));
+    return vt_op_out(p, s, OUT_ROWS, 2,
+                     (int[]){vt_op_rows(p, s->in[IN_LOGITS]), 3});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     int b = vt_op_rows(p, s->in[IN_LOGITS]);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "loss", "loss_rows"));
-    VT_TRY(vt_args(p, k, "vvvi", s->out[OUT_ROWS], s->in[IN_LOGITS],
+    VT_RET(vt_op_kernel(&k, p, s, "loss", "loss_rows"));
+    VT_RET(vt_args(p, k, "vvvi", s->out[OUT_ROWS], s->in[IN_LOGITS],
                    s->in[IN_TARGET], vt_dim(p, s->in[IN_LOGITS], -1)));
     vt_op_groups(k, p, b);
-    VT_TRY(vt_op_kernel(&k, p, s, "loss", "loss"));
-    VT_TRY(vt_args(p, k, "vvif", s->out[OUT_LOSS], s->out[OUT_ROWS], b,
+    VT_RET(vt_op_kernel(&k, p, s, "loss", "loss"));
+    VT_RET(vt_args(p, k, "vvif", s->out[OUT_LOSS], s->out[OUT_ROWS], b,
                    (double)s->f[F_FACTOR]));
     vt_op_items(k, p, 1, 1);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
-    VT_TRY(vt_op_kernel(&k, p, s, "loss", "loss_grad"));
-    VT_TRY(vt_args(p, k, "vvvvif", s->out[VT_DX], s->in[IN_LOGITS],
+    VT_RET(vt_op_kernel(&k, p, s, "loss", "loss_grad"));
+    VT_RET(vt_args(p, k, "vvvvif", s->out[VT_DX], s->in[IN_LOGITS],
                    s->in[IN_TARGET], s->in[VT_SAVED],
                    vt_dim(p, s->in[IN_LOGITS], -1), (double)s->f[F_FACTOR]));
     vt_op_groups(k, p, vt_op_rows(p, s->in[IN_LOGITS]));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* d loss / d loss = 1, so VT_DY is not used. */

@@ -9,21 +9,18 @@ enum { OUT_Y };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[IN_X]),
                    *source = vt_value_of(p, s->in[IN_SOURCE]);
 
-    VT_TRY(vt_op_need(x && x->rank == 3, "patches must be [B,N,C]"));
-    VT_TRY(vt_op_need(source && source->dtype == VT_I32 && source->rank == 2 &&
+    VT_RET(vt_op_need(x && x->rank == 3, "patches must be [B,N,C]"));
+    VT_RET(vt_op_need(source && source->dtype == VT_I32 && source->rank == 2 &&
                           source->dim[0] == x->dim[0] &&
                           source->dim[1] == x->dim[1],
                       "sources must be whole numbers [B,N]"));
-    VT_TRY(vt_op_need(s->in[IN_MASK] != VT_NONE &&
+    VT_RET(vt_op_need(s->in[IN_MASK] != VT_NONE &&
                           vt_op_count(p, s->in[IN_MASK]) == x->dim[2],
                       "the mask must have the patches' width"));
-    VT_TRY(vt_op_like(p, s, OUT_Y, s->in[IN_X]));
-done:
-    return st;
+    return vt_op_like(p, s, OUT_Y, s->in[IN_X]);
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)

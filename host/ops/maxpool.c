@@ -10,18 +10,16 @@ enum { I_HEIGHT, I_WIDTH, I_SIZE, I_STRIDE, I_TOP, I_LEFT, INTS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_val x = s->in[IN_X];
     const int dim[4] = {vt_dim(p, x, 0), vt_dim(p, x, 1), s->i[I_HEIGHT],
                         s->i[I_WIDTH]};
 
-    VT_TRY(vt_op_out(p, s, OUT_Y, 4, dim));
+    VT_RET(vt_op_out(p, s, OUT_Y, 4, dim));
     if (vt_plan_settings(p)->backward) {
         s->out[OUT_INDEX] = vt_result(p, VT_I32, 4, dim);
-        st = vt_plan_status(p);
+        return vt_plan_status(p);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* as in maxpool__lines of cl/maxpool.cl */
@@ -30,7 +28,6 @@ done:
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     vt_val x = s->in[IN_X];
 
@@ -38,9 +35,9 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
                        s->i[I_STRIDE] <= SPAN / LINE - 1 &&
                        (LINE - 1) * s->i[I_STRIDE] + s->i[I_SIZE] <= SPAN;
 
-    VT_TRY(vt_op_kernel(&k, p, s, "maxpool",
+    VT_RET(vt_op_kernel(&k, p, s, "maxpool",
                         lines ? "maxpool__lines" : "maxpool"));
-    VT_TRY(vt_args(p, k, "vvviiiiiiii", s->out[OUT_Y], s->out[OUT_INDEX], x,
+    VT_RET(vt_args(p, k, "vvviiiiiiii", s->out[OUT_Y], s->out[OUT_INDEX], x,
                    vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[I_HEIGHT],
                    s->i[I_WIDTH], s->i[I_SIZE], s->i[I_STRIDE], s->i[I_TOP],
                    s->i[I_LEFT]));
@@ -49,20 +46,18 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
                     vt_op_rows(p, s->out[OUT_Y]));
     else
         vt_op_blocks(k, p, s->i[I_WIDTH], vt_op_rows(p, s->out[OUT_Y]));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     vt_val x = s->out[VT_DX];
 
-    VT_TRY(
+    VT_RET(
         vt_op_kernel(&k, p, s, "maxpool",
                      vt_op_cpu(p) ? "maxpool_grad__planes" : "maxpool_grad"));
-    VT_TRY(vt_args(p, k, "vvviiiiiiii", x, s->in[VT_DY], s->in[VT_SAVED],
+    VT_RET(vt_args(p, k, "vvviiiiiiii", x, s->in[VT_DY], s->in[VT_SAVED],
                    vt_dim(p, x, 2), vt_dim(p, x, 3), s->i[I_HEIGHT],
                    s->i[I_WIDTH], s->i[I_SIZE], s->i[I_STRIDE], s->i[I_TOP],
                    s->i[I_LEFT]));
@@ -70,8 +65,7 @@ static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
         vt_op_items(k, p, vt_dim(p, x, 0) * vt_dim(p, x, 1), 1);
     else
         vt_op_blocks(k, p, vt_dim(p, x, 3), vt_op_rows(p, x));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static const vt_op maxpool_grad = {.name = "maxpool_grad",

@@ -84,15 +84,12 @@ static vitcl_status rows_prepare(vt_plan *p, vt_step *s)
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     int r = vt_op_count(p, s->in[VT_PAIR_B]);
 
-    VT_TRY(vt_op_columns(&k, p, s, "mul", "mul_rows_grad", r, 1));
-    VT_TRY(vt_args(p, k, "vvvii", s->in[VT_PAIR_B], s->in[VT_DY],
-                   s->in[VT_PAIR_A], vt_op_count(p, s->in[VT_PAIR_A]) / r, r));
-done:
-    return st;
+    VT_RET(vt_op_columns(&k, p, s, "mul", "mul_rows_grad", r, 1));
+    return vt_args(p, k, "vvvii", s->in[VT_PAIR_B], s->in[VT_DY],
+                   s->in[VT_PAIR_A], vt_op_count(p, s->in[VT_PAIR_A]) / r, r);
 }
 
 static const vt_op mul_rows_grad = {.name = "mul_rows_grad",

@@ -11,34 +11,29 @@ enum { F_SCALE, F_MEAN, F_STD = F_MEAN + 3 }; /* mean and std of 3 channels */
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[IN_RGB]);
 
-    VT_TRY(vt_op_need(x && x->dtype == VT_U8 && x->rank == 4 && x->dim[3] == 3,
+    VT_RET(vt_op_need(x && x->dtype == VT_U8 && x->rank == 4 && x->dim[3] == 3,
                       "pictures must be 8-bit [B,H,W,3]"));
-    VT_TRY(
-        vt_op_out(p, s, OUT_Y, 4, (int[]){x->dim[0], 3, x->dim[1], x->dim[2]}));
-done:
-    return st;
+    return vt_op_out(p, s, OUT_Y, 4,
+                     (int[]){x->dim[0], 3, x->dim[1], x->dim[2]});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     int h = vt_dim(p, s->in[IN_RGB], 1), w = vt_dim(p, s->in[IN_RGB], 2);
 
     if (vt_op_patches(p, s->out[OUT_Y]))
         return vt_op_patches_of(p, s, s->in[IN_RGB], &s->f[F_SCALE]);
-    VT_TRY(vt_op_kernel(&k, p, s, "normalise", "normalise"));
-    VT_TRY(vt_args(p, k, "vviifffffff", s->out[OUT_Y], s->in[IN_RGB], h, w,
+    VT_RET(vt_op_kernel(&k, p, s, "normalise", "normalise"));
+    VT_RET(vt_args(p, k, "vviifffffff", s->out[OUT_Y], s->in[IN_RGB], h, w,
                    (double)s->f[F_SCALE], (double)s->f[F_MEAN],
                    (double)s->f[F_MEAN + 1], (double)s->f[F_MEAN + 2],
                    (double)s->f[F_STD], (double)s->f[F_STD + 1],
                    (double)s->f[F_STD + 2]));
     vt_op_blocks(k, p, w, vt_dim(p, s->in[IN_RGB], 0) * h);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* No grad: pictures need none. No half_out: vitcl_session_run_values() writes

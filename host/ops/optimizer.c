@@ -128,17 +128,14 @@ done:
 
 static vitcl_status ema_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     int n = vt_op_count(p, s->in[EMA_AVERAGE]);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "optimizer", "ema"));
-    VT_TRY(vt_args(p, k, "vvif", s->in[EMA_AVERAGE], s->in[EMA_W], n,
+    VT_RET(vt_op_kernel(&k, p, s, "optimizer", "ema"));
+    VT_RET(vt_args(p, k, "vvif", s->in[EMA_AVERAGE], s->in[EMA_W], n,
                    (double)s->f[F_RATE]));
     vt_op_blocks(k, p, n, 1);
-    VT_TRY(copy(p, s->in[EMA_AVERAGE], s->in[EMA_W]));
-done:
-    return st;
+    return copy(p, s->in[EMA_AVERAGE], s->in[EMA_W]);
 }
 
 static const vt_op ema = {

@@ -10,17 +10,14 @@ enum { I_TOP, I_LEFT, I_BOTTOM, I_RIGHT, INTS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[IN_X]);
     int h, w;
 
-    VT_TRY(vt_op_need(x && x->rank == 4, "a margin goes around [B,C,H,W]"));
+    VT_RET(vt_op_need(x && x->rank == 4, "a margin goes around [B,C,H,W]"));
     h = x->dim[2] + s->i[I_TOP] + s->i[I_BOTTOM];
     w = x->dim[3] + s->i[I_LEFT] + s->i[I_RIGHT];
-    VT_TRY(vt_op_need(h > 0 && w > 0, "a margin leaves nothing"));
-    VT_TRY(vt_op_out(p, s, OUT_Y, 4, (int[]){x->dim[0], x->dim[1], h, w}));
-done:
-    return st;
+    VT_RET(vt_op_need(h > 0 && w > 0, "a margin leaves nothing"));
+    return vt_op_out(p, s, OUT_Y, 4, (int[]){x->dim[0], x->dim[1], h, w});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)

@@ -19,22 +19,19 @@ static int channels(const vt_plan *p, const vt_step *s, vt_val x)
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_val x = s->in[IN_X];
     const int h = s->i[I_HEIGHT], w = s->i[I_WIDTH];
 
-    VT_TRY(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 4 && h >= 1 &&
+    VT_RET(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 4 && h >= 1 &&
                           w >= 1 && vt_dim(p, x, 2) >= h &&
                           s->i[I_CHANNELS] <= vt_dim(p, x, 1) &&
                           vt_dim(p, x, 3) >= w,
                       "the picture is smaller than one patch"));
-    VT_TRY(vt_op_out(
+    return vt_op_out(
         p, s, OUT_ROWS, 3,
         (int[]){vt_dim(p, x, 0),
                 s->i[I_LEAD] + vt_dim(p, x, 2) / h * (vt_dim(p, x, 3) / w),
-                channels(p, s, x) * h * w}));
-done:
-    return st;
+                channels(p, s, x) * h * w});
 }
 
 bool vt_op_patches(const vt_plan *p, vt_val x)
@@ -54,13 +51,12 @@ bool vt_op_patches(const vt_plan *p, vt_val x)
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     vt_val x = s->in[IN_X];
     bool cpu = vt_op_cpu(p);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "patch", cpu ? "patch__rows" : "patch"));
-    VT_TRY(vt_args(p, k, cpu ? "vviiiiii" : "vviiiiiii", s->out[OUT_ROWS], x,
+    VT_RET(vt_op_kernel(&k, p, s, "patch", cpu ? "patch__rows" : "patch"));
+    VT_RET(vt_args(p, k, cpu ? "vviiiiii" : "vviiiiiii", s->out[OUT_ROWS], x,
                    vt_dim(p, x, 1), channels(p, s, x), vt_dim(p, x, 2),
                    vt_dim(p, x, 3), s->i[I_HEIGHT], s->i[I_WIDTH],
                    s->i[I_LEAD]));
@@ -72,8 +68,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     s->passed = vt_op_patches(p, x);
     if (s->passed)
         snprintf(s->note, sizeof s->note, "in the step before");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The arena has room for the patches in this step: with x they have it in the
@@ -84,20 +79,18 @@ vitcl_status vt_op_patches_of(vt_plan *p, vt_step *s, vt_val rgb,
     const vt_val x = s->out[0];
     const vt_step *next = vt_plan_step(p, vt_value_of(p, x)->first + 1);
     const vt_val rows = next->out[OUT_ROWS];
-    vitcl_status st = VITCL_OK;
     vt_op_define yt;
     vt_kernel *k;
 
-    VT_TRY(vt_op_kernel_with(&k, p, s, "patch", "patch_rgb",
+    VT_RET(vt_op_kernel_with(&k, p, s, "patch", "patch_rgb",
                              vt_op_stored(yt, p, "YT", rows)));
-    VT_TRY(vt_args(p, k, "vviiiiiifffffff", rows, rgb, channels(p, next, x),
+    VT_RET(vt_args(p, k, "vviiiiiifffffff", rows, rgb, channels(p, next, x),
                    vt_dim(p, x, 2), vt_dim(p, x, 3), next->i[I_HEIGHT],
                    next->i[I_WIDTH], next->i[I_LEAD], (double)f[0],
                    (double)f[1], (double)f[2], (double)f[3], (double)f[4],
                    (double)f[5], (double)f[6]));
     vt_op_blocks(k, p, vt_dim(p, rows, 2), vt_op_rows(p, rows));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)

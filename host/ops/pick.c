@@ -8,17 +8,14 @@ enum { OUT_Y };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[IN_X]),
                    *token = vt_value_of(p, s->in[IN_TOKEN]);
 
-    VT_TRY(vt_op_need(x && x->rank == 3, "tokens must be [B,T,C]"));
-    VT_TRY(vt_op_need(token && token->dtype == VT_I32 && token->rank == 1 &&
+    VT_RET(vt_op_need(x && x->rank == 3, "tokens must be [B,T,C]"));
+    VT_RET(vt_op_need(token && token->dtype == VT_I32 && token->rank == 1 &&
                           token->dim[0] == x->dim[0],
                       "the tokens' numbers must be whole numbers [B]"));
-    VT_TRY(vt_op_out(p, s, OUT_Y, 2, (int[]){x->dim[0], x->dim[2]}));
-done:
-    return st;
+    return vt_op_out(p, s, OUT_Y, 2, (int[]){x->dim[0], x->dim[2]});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)

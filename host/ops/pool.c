@@ -9,17 +9,14 @@ enum { I_KIND, I_FIRST, INTS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_val x = s->in[IN_X];
     int wide = s->i[I_KIND] == VT_POOL_CLS_MEAN ? 2 : 1;
 
-    VT_TRY(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 3 &&
+    VT_RET(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 3 &&
                           s->i[I_FIRST] >= 0 && s->i[I_FIRST] < vt_dim(p, x, 1),
                       "no tokens are left to pool"));
-    VT_TRY(vt_op_out(p, s, OUT_Y, 2,
-                     (int[]){vt_dim(p, x, 0), vt_dim(p, x, 2) * wide}));
-done:
-    return st;
+    return vt_op_out(p, s, OUT_Y, 2,
+                     (int[]){vt_dim(p, x, 0), vt_dim(p, x, 2) * wide});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)

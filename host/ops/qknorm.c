@@ -28,55 +28,49 @@ static vitcl_status kernel(vt_kernel **out, vt_plan *p, vt_step *s,
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     int d;
 
-    VT_TRY(vt_op_need(
+    VT_RET(vt_op_need(
         s->in[IN_QKV] != VT_NONE && s->i[I_HEADS] >= 1 &&
             vt_dim(p, s->in[IN_QKV], -1) % (s->i[I_PARTS] * s->i[I_HEADS]) == 0,
         "the width of qkv is not 3 * heads * D"));
     d = head_width(p, s, s->in[IN_QKV]);
     for (int k = IN_Q_GAMMA; k <= IN_K_BETA; k++)
-        VT_TRY(vt_op_need(s->in[k] == VT_NONE || vt_op_count(p, s->in[k]) == d,
+        VT_RET(vt_op_need(s->in[k] == VT_NONE || vt_op_count(p, s->in[k]) == d,
                           "gamma and beta must have a head's width"));
-    VT_TRY(vt_op_like(p, s, OUT_Y, s->in[IN_QKV]));
+    VT_RET(vt_op_like(p, s, OUT_Y, s->in[IN_QKV]));
     if (vt_plan_settings(p)->backward)
-        VT_TRY(vt_op_out(
+        VT_RET(vt_op_out(
             p, s, OUT_STAT, 3,
             (int[]){vt_op_rows(p, s->in[IN_QKV]), 2 * s->i[I_HEADS], 2}));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
-    VT_TRY(kernel(&k, p, s, "qknorm"));
-    VT_TRY(vt_args(p, k, "vvvvvvviif", s->out[OUT_Y], s->out[OUT_STAT],
+    VT_RET(kernel(&k, p, s, "qknorm"));
+    VT_RET(vt_args(p, k, "vvvvvvviif", s->out[OUT_Y], s->out[OUT_STAT],
                    s->in[IN_QKV], s->in[IN_Q_GAMMA], s->in[IN_Q_BETA],
                    s->in[IN_K_GAMMA], s->in[IN_K_BETA], s->i[I_HEADS],
                    head_width(p, s, s->in[IN_QKV]), (double)s->f[F_EPS]));
     vt_op_items(k, p, s->i[I_PARTS] * s->i[I_HEADS],
                 vt_op_rows(p, s->in[IN_QKV]));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status x_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
 
-    VT_TRY(kernel(&k, p, s, "qknorm_grad_x"));
-    VT_TRY(vt_args(p, k, "vvvvvvii", s->out[VT_DX], s->in[VT_DY], s->in[IN_QKV],
+    VT_RET(kernel(&k, p, s, "qknorm_grad_x"));
+    VT_RET(vt_args(p, k, "vvvvvvii", s->out[VT_DX], s->in[VT_DY], s->in[IN_QKV],
                    s->in[VT_SAVED], s->in[IN_Q_GAMMA], s->in[IN_K_GAMMA],
                    s->i[I_HEADS], head_width(p, s, s->in[IN_QKV])));
     vt_op_items(k, p, s->i[I_PARTS] * s->i[I_HEADS],
                 vt_op_rows(p, s->in[IN_QKV]));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static const vt_op grad_x = {.name = "qknorm_grad_x",
@@ -86,19 +80,17 @@ static const vt_op grad_x = {.name = "qknorm_grad_x",
 
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     int d = head_width(p, s, s->in[IN_QKV]);
 
-    VT_TRY(vt_op_columns(&k, p, s, "qknorm", "qknorm_grad_w", d, 1));
-    VT_TRY(vt_args(p, k, "vvvvviiiii", s->in[IN_Q_GAMMA], s->in[IN_Q_BETA],
+    VT_RET(vt_op_columns(&k, p, s, "qknorm", "qknorm_grad_w", d, 1));
+    VT_RET(vt_args(p, k, "vvvvviiiii", s->in[IN_Q_GAMMA], s->in[IN_Q_BETA],
                    s->in[VT_DY], s->in[IN_QKV], s->in[VT_SAVED],
                    vt_op_rows(p, s->in[IN_QKV]), s->i[I_HEADS], d, s->i[I_PART],
                    s->i[I_PARTS]));
     if (vt_op_cpu(p)) /* not in blocks: there are few */
         vt_op_items(k, p, d, 1);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static const vt_op grad_w = {.name = "qknorm_grad_w",

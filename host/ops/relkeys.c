@@ -12,23 +12,20 @@ enum { F_SCALE };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[IN_QKV]),
                    *k = vt_value_of(p, s->in[IN_KEYS]);
     const int heads = s->i[I_HEADS], prefix = s->i[I_PREFIX];
     int patches, rows;
 
-    VT_TRY(vt_op_need(x && k && x->rank == 3 && k->rank == 2 && heads >= 1 &&
+    VT_RET(vt_op_need(x && k && x->rank == 3 && k->rank == 2 && heads >= 1 &&
                           x->dim[2] == 3 * k->dim[1] && k->dim[1] % heads == 0,
                       "relative keys need qkv [B,T,3C] and keys [L,C]"));
     patches = x->dim[1] - prefix;
     rows = 2 * patches - 1 + (prefix ? 3 : 0);
-    VT_TRY(vt_op_need(prefix >= 0 && patches > 0 && k->dim[0] == rows,
+    VT_RET(vt_op_need(prefix >= 0 && patches > 0 && k->dim[0] == rows,
                       "there is not one key for each relative place"));
-    VT_TRY(vt_op_out(p, s, OUT_BIAS, 4,
-                     (int[]){x->dim[0], heads, x->dim[1], x->dim[1]}));
-done:
-    return st;
+    return vt_op_out(p, s, OUT_BIAS, 4,
+                     (int[]){x->dim[0], heads, x->dim[1], x->dim[1]});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)

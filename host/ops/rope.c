@@ -15,23 +15,20 @@ static bool is_each(const vt_plan *p, const vt_step *s)
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_val x = s->in[IN_QKV];
     int heads = s->i[I_HEADS], skip = s->i[I_SKIP], t = vt_dim(p, x, 1), d;
 
-    VT_TRY(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 3 &&
+    VT_RET(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 3 &&
                           heads >= 1 && vt_dim(p, x, 2) % (3 * heads) == 0 &&
                           skip >= 0 && skip <= t,
                       "qkv must be [B,T,3*heads*D]"));
     d = vt_dim(p, x, 2) / 3 / heads;
-    VT_TRY(vt_op_need(d % 2 == 0 && vt_op_count(p, s->in[IN_TABLE]) ==
+    VT_RET(vt_op_need(d % 2 == 0 && vt_op_count(p, s->in[IN_TABLE]) ==
                                         (long long)(is_each(p, s) ? heads : 1) *
                                             (t - skip) * 2 * d,
                       "the table must be [T-skip,2,D] or [H,T-skip,2,D], D "
                       "even"));
-    VT_TRY(vt_op_like(p, s, OUT_QKV, x));
-done:
-    return st;
+    return vt_op_like(p, s, OUT_QKV, x);
 }
 
 /* rope_grad: IN_QKV is the gradient of OUT_QKV. */

@@ -9,18 +9,15 @@ enum { I_FIRST, I_COUNT, INTS };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_val x = s->in[IN_X];
     int first = s->i[I_FIRST], count = s->i[I_COUNT];
 
-    VT_TRY(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 3 &&
+    VT_RET(vt_op_need(x != VT_NONE && vt_value_of(p, x)->rank == 3 &&
                           first >= 0 && count >= 1 &&
                           count <= vt_dim(p, x, 1) - first,
                       "tokens beyond the last"));
-    VT_TRY(vt_op_out(p, s, OUT_Y, 3,
-                     (int[]){vt_dim(p, x, 0), count, vt_dim(p, x, 2)}));
-done:
-    return st;
+    return vt_op_out(p, s, OUT_Y, 3,
+                     (int[]){vt_dim(p, x, 0), count, vt_dim(p, x, 2)});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)

@@ -8,18 +8,15 @@ enum { OUT_Y };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     const vt_value *x = vt_value_of(p, s->in[IN_X]);
     int dim[4], rank = x ? x->rank : 0;
 
-    VT_TRY(vt_op_need(x && x->dim[rank - 1] % 2 == 0,
+    VT_RET(vt_op_need(x && x->dim[rank - 1] % 2 == 0,
                       "a gated unit needs an even number of channels"));
     for (int i = 0; i < rank; i++)
         dim[i] = x->dim[i];
     dim[rank - 1] /= 2; /* NOLINT: every value has a dimension */
-    VT_TRY(vt_op_out(p, s, OUT_Y, rank, dim));
-done:
-    return st;
+    return vt_op_out(p, s, OUT_Y, rank, dim);
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)

@@ -10,23 +10,19 @@ enum { I_R, I_S, I_RANK, I_DIM, INTS = I_DIM + 4 };
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     int n = 1;
 
     for (int k = 0; k < s->i[I_RANK]; k++)
         n *= s->i[I_DIM + k];
-    VT_TRY(vt_op_need(s->in[IN_X] != VT_NONE &&
+    VT_RET(vt_op_need(s->in[IN_X] != VT_NONE &&
                           n == vt_op_count(p, s->in[IN_X]) &&
                           n == s->i[I_DIM] * s->i[I_R] * s->i[I_S],
                       "a transposed tensor keeps its size"));
-    VT_TRY(vt_op_out(p, s, OUT_Y, s->i[I_RANK], s->i + I_DIM));
-done:
-    return st;
+    return vt_op_out(p, s, OUT_Y, s->i[I_RANK], s->i + I_DIM);
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     size_t r = (size_t)s->i[I_R], c = (size_t)s->i[I_S],
            b = (size_t)s->i[I_DIM];
@@ -34,9 +30,9 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     bool rows =
         vt_op_cpu(p) || vt_dev_group_max(vt_plan_settings(p)->dev) < 256;
 
-    VT_TRY(vt_op_kernel(&k, p, s, "to_tokens",
+    VT_RET(vt_op_kernel(&k, p, s, "to_tokens",
                         rows ? "to_tokens__rows" : "to_tokens"));
-    VT_TRY(vt_args(p, k, "vvii", s->out[OUT_Y], s->in[IN_X], s->i[I_R],
+    VT_RET(vt_args(p, k, "vvii", s->out[OUT_Y], s->in[IN_X], s->i[I_R],
                    s->i[I_S]));
     if (rows)
         vt_kernel_size(k, 3, (size_t[3]){(c + 15) / 16, (r + 63) / 64, b},
@@ -45,8 +41,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
         vt_kernel_size(k, 3,
                        (size_t[3]){(c + 15) / 16 * ((r + 15) / 16) * 16, 16, b},
                        (size_t[3]){16, 16, 1});
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void grad(vt_plan *p, const vt_step *s)

@@ -14,31 +14,27 @@ static vitcl_status shape(vt_plan *p, vt_step *s)
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     int o = vt_dim(p, s->in[IN_W], 0);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "weight_standardise", "weight_standardise"));
-    VT_TRY(vt_args(p, k, "vvif", s->out[OUT_Y], s->in[IN_W],
+    VT_RET(vt_op_kernel(&k, p, s, "weight_standardise", "weight_standardise"));
+    VT_RET(vt_args(p, k, "vvif", s->out[OUT_Y], s->in[IN_W],
                    vt_op_count(p, s->in[IN_W]) / o, (double)s->f[F_EPS]));
     vt_op_groups(k, p, o);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
     vt_kernel *k;
     int o = vt_dim(p, s->in[IN_W], 0);
 
-    VT_TRY(vt_op_kernel(&k, p, s, "weight_standardise",
+    VT_RET(vt_op_kernel(&k, p, s, "weight_standardise",
                         "weight_standardise_grad"));
-    VT_TRY(vt_args(p, k, "vvvif", s->out[VT_DX], s->in[VT_DY], s->in[IN_W],
+    VT_RET(vt_args(p, k, "vvvif", s->out[VT_DX], s->in[VT_DY], s->in[IN_W],
                    vt_op_count(p, s->in[IN_W]) / o, (double)s->f[F_EPS]));
     vt_op_groups(k, p, o);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static const vt_op standardise_grad = {.name = "weight_standardise_grad",

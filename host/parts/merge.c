@@ -150,31 +150,27 @@ static vitcl_status copy_line(FILE *to, FILE *from, char **line, size_t *room,
         snprintf(begin, sizeof begin, "{\"position\":%" PRIu64 ",", position);
     const ssize_t got = getline(line, room, from);
 
-    vitcl_status st = VITCL_OK;
-
     if (got <= n || (*line)[got - 1] != '\n' ||
         strncmp(*line, begin, (size_t)n) != 0) {
-        VT_TRY(vt_checksum_end(from, path)); /* the usual cause */
-        VT_TRY(vt_fail(VITCL_ECORRUPT,
+        VT_RET(vt_checksum_end(from, path)); /* the usual cause */
+        VT_RET(vt_fail(VITCL_ECORRUPT,
                        "%s: the row of position %" PRIu64 " is missing", path,
                        position));
     }
     fputc('{', to);
     fwrite(*line + n, 1, (size_t)got - (size_t)n, to);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status no_more(FILE *f, const char *path)
 {
     const bool more = fgetc(f) != EOF;
-    vitcl_status st;
 
-    VT_TRY(vt_checksum_end(f, path));
+    VT_RET(vt_checksum_end(f, path));
     if (more)
-        st = vt_fail(VITCL_ECORRUPT, "%s: has more rows than it should", path);
-done:
-    return st;
+        return vt_fail(VITCL_ECORRUPT, "%s: has more rows than it should",
+                       path);
+    return VITCL_OK;
 }
 
 static vitcl_status merge_lines(const vt_parts *p, const char *path)
@@ -253,15 +249,11 @@ static vitcl_status check_place(const vt_parts *p, const char *path)
 
 vitcl_status vt_parts_merge(const vt_parts *p, const char *path)
 {
-    vitcl_status st;
-
     if (p->missing[0])
         return vt_fail(VITCL_EINVAL, "shards %s of %u are missing", p->missing,
                        p->of);
-    VT_TRY(check_place(p, path));
+    VT_RET(check_place(p, path));
     raise_limit();
-    st = strcmp(p->ending, ".jsonl") == 0 ? merge_lines(p, path)
-                                          : merge_vectors(p, path);
-done:
-    return st;
+    return strcmp(p->ending, ".jsonl") == 0 ? merge_lines(p, path)
+                                            : merge_vectors(p, path);
 }

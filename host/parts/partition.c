@@ -57,15 +57,13 @@ vitcl_status vt_manifest_identify(char id[65], const char *path)
 {
     enum { LIMIT = 1 << 28 };
     uint8_t hash[32];
-    vitcl_status st;
     vt_file f;
 
-    VT_TRY(vt_file_read(&f, path, LIMIT));
+    VT_RET(vt_file_read(&f, path, LIMIT));
     vt_sha256(f.data, f.size, hash);
     vt_sha256_hex(id, hash);
     vt_file_close(&f);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void put_sum(vt_json_writer *w, const char *key, uint64_t sum)
@@ -377,18 +375,16 @@ vitcl_status vt_part_commit(vt_part *p)
 vitcl_status vt_part_keep(char **name, uint64_t *lines, vt_part *p,
                           bool replace)
 {
-    vitcl_status st = VITCL_OK;
     vt_partial_rows whole;
 
     *name = NULL, *lines = 0;
     if (!p->file.f)
         return VITCL_OK;
-    VT_TRY(vt_partial_count(&whole, &p->file, false, UINT64_MAX));
+    VT_RET(vt_partial_count(&whole, &p->file, false, UINT64_MAX));
     *lines = whole.rows;
     if (whole.rows)
-        VT_TRY(vt_partial_keep(name, &p->file, whole.bytes, NULL, 0, replace));
-done:
-    return st;
+        VT_RET(vt_partial_keep(name, &p->file, whole.bytes, NULL, 0, replace));
+    return VITCL_OK;
 }
 
 vitcl_status vt_part_commit_new(bool *taken, vt_part *p)

@@ -80,21 +80,18 @@ static vitcl_status of_array(vt_shard *out)
 {
     static const char id_name[] = "SLURM_ARRAY_TASK_ID";
     uint64_t id = 0, low = 0, count = 0, step = 1;
-    vitcl_status st = VITCL_OK;
 
-    VT_TRY(variable(&id, id_name));
-    VT_TRY(variable(&low, "SLURM_ARRAY_TASK_MIN"));
-    VT_TRY(variable(&count, "SLURM_ARRAY_TASK_COUNT"));
+    VT_RET(variable(&id, id_name));
+    VT_RET(variable(&low, "SLURM_ARRAY_TASK_MIN"));
+    VT_RET(variable(&count, "SLURM_ARRAY_TASK_COUNT"));
     if (is_set("SLURM_ARRAY_TASK_STEP"))
-        VT_TRY(variable(&step, "SLURM_ARRAY_TASK_STEP"));
+        VT_RET(variable(&step, "SLURM_ARRAY_TASK_STEP"));
     if (step == 0 || id < low || (id - low) % step != 0)
         return vt_fail(VITCL_EINVAL,
                        "--shard auto: %s=%" PRIu64 " does not fit an array "
                        "from %" PRIu64 " in steps of %" PRIu64,
                        id_name, id, low, step);
-    VT_TRY(check(out, (id - low) / step + 1, count, id_name));
-done:
-    return st;
+    return check(out, (id - low) / step + 1, count, id_name);
 }
 
 /* Adds what one engine tells. One of a single worker splits nothing; two that
@@ -118,12 +115,11 @@ static vitcl_status of_engines(vt_shard *out, uint64_t given)
                       job[] = "JOB_COMPLETION_INDEX";
     vt_shard all = {0, 0}, s = {0, 0};
     const char *from = NULL;
-    vitcl_status st = VITCL_OK;
     uint64_t place = 0, count = 0;
 
     if (is_set(array)) {
-        VT_TRY(of_array(&s));
-        VT_TRY(add(&all, &from, s, array));
+        VT_RET(of_array(&s));
+        VT_RET(add(&all, &from, s, array));
     }
     for (size_t i = 0; i < VT_COUNT(engines); i++) {
         const engine *e = &engines[i];
@@ -131,10 +127,10 @@ static vitcl_status of_engines(vt_shard *out, uint64_t given)
         /* The script of a Slurm array has a place, but no count. */
         if (!is_set(e->place) || (from && !is_set(e->count)))
             continue;
-        VT_TRY(variable(&place, e->place));
-        VT_TRY(variable(&count, e->count));
-        VT_TRY(check(&s, place + 1, count, e->place));
-        VT_TRY(add(&all, &from, s, e->place));
+        VT_RET(variable(&place, e->place));
+        VT_RET(variable(&count, e->count));
+        VT_RET(check(&s, place + 1, count, e->place));
+        VT_RET(add(&all, &from, s, e->place));
     }
     if (is_set(job)) {
         if (!given)
@@ -142,9 +138,9 @@ static vitcl_status of_engines(vt_shard *out, uint64_t given)
                            "--shard auto: %s does not tell the number of "
                            "workers; give --shard auto/N",
                            job);
-        VT_TRY(variable(&place, job));
-        VT_TRY(check(&s, place + 1, given, job));
-        VT_TRY(add(&all, &from, s, job));
+        VT_RET(variable(&place, job));
+        VT_RET(check(&s, place + 1, given, job));
+        VT_RET(add(&all, &from, s, job));
     }
     if (!from)
         return vt_fail(VITCL_EINVAL,
@@ -155,8 +151,7 @@ static vitcl_status of_engines(vt_shard *out, uint64_t given)
                        "--shard auto/%" PRIu64 ": %s says %u workers", given,
                        from, all.n);
     *out = all;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- what is public ---- */

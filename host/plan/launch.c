@@ -18,42 +18,33 @@ vitcl_status vt_plan_in_step(const vt_plan *p, size_t i, vitcl_status st)
 
 static vitcl_status fill_slot(vt_plan *p, const vt_step *s)
 {
-    vitcl_status st;
     void *rows;
 
-    VT_TRY(vt_slot_fill(&rows, p->slot[s->slot]));
-    VT_TRY(vt_store_read(rows, p->o.store, p->value[s->streamed]->name,
+    VT_RET(vt_slot_fill(&rows, p->slot[s->slot]));
+    VT_RET(vt_store_read(rows, p->o.store, p->value[s->streamed]->name,
                          vt_elements(p, s->streamed)));
-    VT_TRY(vt_slot_give(p->slot[s->slot]));
-done:
-    return st;
+    return vt_slot_give(p->slot[s->slot]);
 }
 
 static vitcl_status launch(vt_plan *p, vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-
     if (s->streamed != VT_NONE)
-        VT_TRY(fill_slot(p, s));
+        VT_RET(fill_slot(p, s));
     for (size_t i = 0; i < VT_COUNT(s->kernel) && s->kernel[i]; i++)
-        VT_TRY(vt_kernel_launch(p->queue, s->kernel[i]));
+        VT_RET(vt_kernel_launch(p->queue, s->kernel[i]));
     if (s->gemm)
-        VT_TRY(vt_gemm_launch(p->queue, s->gemm));
+        VT_RET(vt_gemm_launch(p->queue, s->gemm));
     if (s->streamed != VT_NONE)
-        VT_TRY(vt_slot_back(p->slot[s->slot]));
-done:
-    return st;
+        VT_RET(vt_slot_back(p->slot[s->slot]));
+    return VITCL_OK;
 }
 
 vitcl_status vt_plan_launch(vt_plan *p, size_t from, size_t first, size_t end)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = first; i < end; i++) {
         if (!p->step[i]->passed || i == from)
-            VT_TRY(vt_plan_in_step(p, i, launch(p, p->step[i])));
+            VT_RET(vt_plan_in_step(p, i, launch(p, p->step[i])));
         p->step[i]->launched = vt_queue_launched(p->queue);
     }
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -11,16 +11,14 @@
 
 static vitcl_status copy_patterns(char ***out, const char *const *patterns)
 {
-    vitcl_status st = VITCL_OK;
     size_t n = 0;
 
     while (patterns && patterns[n])
         n++;
-    VT_TRY(VT_NEW(out, n + 1));
+    VT_RET(VT_NEW(out, n + 1));
     for (size_t i = 0; i < n; i++)
-        VT_TRY(vt_strdup(&(*out)[i], patterns[i]));
-done:
-    return st;
+        VT_RET(vt_strdup(&(*out)[i], patterns[i]));
+    return VITCL_OK;
 }
 
 static void free_patterns(char **patterns)
@@ -34,16 +32,14 @@ static void free_patterns(char **patterns)
 static vitcl_status check_type(vt_product *any, const vt_plan *p, bool asked)
 {
     const vt_dtype t = vt_plan_type(p);
-    vitcl_status st;
 
-    VT_TRY(vt_product_any(any, p->o.dev, p->o.gemm, t, vt_plan_class(p)));
+    VT_RET(vt_product_any(any, p->o.dev, p->o.gemm, t, vt_plan_class(p)));
     if (!any->own && asked)
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s does not multiply in %s on %.60s; %s does", p->o.gemm,
-                     t == VT_I8 ? "int8" : vt_dtype_name(t),
-                     vt_dev_info(p->o.dev)->name, any->form->provider);
-done:
-    return st;
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s does not multiply in %s on %.60s; %s does",
+                       p->o.gemm, t == VT_I8 ? "int8" : vt_dtype_name(t),
+                       vt_dev_info(p->o.dev)->name, any->form->provider);
+    return VITCL_OK;
 }
 
 vitcl_status vt_plan_new(vt_plan **out, const vt_plan_options *options)

@@ -22,20 +22,18 @@
 
 vitcl_status vt_bind(vt_buf **out, vt_plan *p, vt_val v)
 {
-    vitcl_status st = VITCL_OK;
     vt_value *x = v == VT_NONE ? NULL : p->value[v];
 
     if (x && !x->buf && x->kind == VT_PARAM) {
         if (!p->o.store)
             return vt_fail(VITCL_EINVAL, "%s: the plan has no store", x->name);
-        VT_TRY(vt_store_raw(&x->buf, p->o.store, x->name, vt_elements(p, v)));
+        VT_RET(vt_store_raw(&x->buf, p->o.store, x->name, vt_elements(p, v)));
     }
     if (x && !x->buf)
         return vt_fail(VITCL_EINVAL, "%s: no memory was placed for it",
                        x->name);
     *out = x ? x->buf : NULL;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- weights of a plan that runs once ----
@@ -78,7 +76,6 @@ vitcl_status vt_step_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
                             const char *file, const char *name,
                             const char *defines)
 {
-    vitcl_status st = VITCL_OK;
     size_t n = 0, at;
 
     while (n < VT_COUNT(s->kernel) && s->kernel[n])
@@ -86,12 +83,11 @@ vitcl_status vt_step_kernel(vt_kernel **out, vt_plan *p, vt_step *s,
     if (n == VT_COUNT(s->kernel))
         return vt_fail(VITCL_EINVAL, "%s: more than %zu kernels in a step",
                        name, n);
-    VT_TRY(vt_kernel_new(&s->kernel[n], p->o.dev, file, name, defines));
+    VT_RET(vt_kernel_new(&s->kernel[n], p->o.dev, file, name, defines));
     at = strlen(s->note);
     snprintf(s->note + at, sizeof s->note - at, "%s%s", at ? " + " : "", name);
     *out = s->kernel[n];
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_args_of(vt_plan *p, vt_kernel *k, const char *format,
@@ -169,11 +165,10 @@ static vitcl_status own_buffers(bool *own)
 
 static vitcl_status claim(vt_plan *p)
 {
-    vitcl_status st = VITCL_OK;
     bool own;
     const vitcl_device_info *info = vt_dev_info(p->o.dev);
 
-    VT_TRY(own_buffers(&own));
+    VT_RET(own_buffers(&own));
     if (!vt_dev_allows(p->o.dev, p->memory.segment))
         return vt_fail(VITCL_ENOMEM,
                        "activations need %.0f MB in one buffer, %s allows "
@@ -182,54 +177,45 @@ static vitcl_status claim(vt_plan *p)
                        (double)info->max_alloc_bytes / 1e6);
     for (size_t i = 0; i < VT_SEGMENTS && !own; i++)
         if (p->segment_bytes[i])
-            VT_TRY(vt_buf_new(&p->arena[i], p->o.dev, p->segment_bytes[i]));
+            VT_RET(vt_buf_new(&p->arena[i], p->o.dev, p->segment_bytes[i]));
     for (size_t i = 0; i < p->values; i++) {
         vt_value *v = p->value[i];
 
         if (v->kind == VT_INPUT || (v->kind == VT_RESULT && v->first >= 0))
-            VT_TRY(own ? claim_own(p, i)
+            VT_RET(own ? claim_own(p, i)
                        : vt_buf_view(&v->buf, p->arena[v->segment], v->offset,
                                      v->bytes));
         if (v->kind == VT_STATE && v->slab != (vt_val)i)
             p->memory.states += v->bytes;
         if (v->kind == VT_STATE &&
             (v->slab == VT_NONE || v->slab == (vt_val)i)) {
-            VT_TRY(vt_buf_new(&v->buf, p->o.dev, v->bytes));
-            VT_TRY(vt_buf_fill(p->queue, v->buf, 0));
+            VT_RET(vt_buf_new(&v->buf, p->o.dev, v->bytes));
+            VT_RET(vt_buf_fill(p->queue, v->buf, 0));
         }
         if (v->kind == VT_CONST) {
-            VT_TRY(vt_buf_new(&v->buf, p->o.dev, v->bytes));
-            VT_TRY(vt_buf_write(p->queue, v->buf, 0, v->data, v->bytes));
+            VT_RET(vt_buf_new(&v->buf, p->o.dev, v->bytes));
+            VT_RET(vt_buf_write(p->queue, v->buf, 0, v->data, v->bytes));
             p->memory.consts += v->bytes;
             free(v->data), v->data = NULL;
         }
     }
-    VT_TRY(vt_slabs_claim(p));
-done:
-    return st;
+    return vt_slabs_claim(p);
 }
 
 static vitcl_status ready(vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = 0; i < VT_COUNT(s->kernel) && s->kernel[i]; i++)
-        VT_TRY(vt_kernel_ready(s->kernel[i]));
+        VT_RET(vt_kernel_ready(s->kernel[i]));
     if (s->gemm)
-        VT_TRY(vt_gemm_ready(s->gemm));
-done:
-    return st;
+        VT_RET(vt_gemm_ready(s->gemm));
+    return VITCL_OK;
 }
 
 vitcl_status vt_plan_place(vt_plan *p)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_plan_status(p));
-    VT_TRY(vt_storage_choose(p));
-    VT_TRY(vt_arena_place(p));
-done:
-    return st;
+    VT_RET(vt_plan_status(p));
+    VT_RET(vt_storage_choose(p));
+    return vt_arena_place(p);
 }
 
 /* Steps count twice: when they are bound and when their kernels are built. */
@@ -286,13 +272,10 @@ done:
 
 static vitcl_status show(vt_plan *p, const vt_step *s)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = 0; i < VT_COUNT(s->out); i++)
         if (s->out[i] != VT_NONE && p->value[s->out[i]]->watched)
-            VT_TRY(p->o.watcher(p->o.watcher_context, p, s->out[i]));
-done:
-    return st;
+            VT_RET(p->o.watcher(p->o.watcher_context, p, s->out[i]));
+    return VITCL_OK;
 }
 
 vitcl_status vt_plan_run(vt_plan *p, int first)
@@ -349,9 +332,7 @@ static void read_times(vt_plan *p)
 
 vitcl_status vt_plan_wait(vt_plan *p)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_queue_finish(p->queue));
+    VT_RET(vt_queue_finish(p->queue));
     if (p->o.times == VT_TIMES_RUN)
         read_times(p);
     if (p->runs < 2 && ++p->runs == 2) { /* more are likely */
@@ -363,45 +344,37 @@ vitcl_status vt_plan_wait(vt_plan *p)
         if (p->o.store)
             vt_store_large_pages(p->o.store);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* With the time of each, or a watcher. */
 static vitcl_status step_by_step(vt_plan *p, size_t first, size_t end)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = first; i < end; i++) {
         const double from = p->o.times ? vt_now_ms() : 0;
 
-        VT_TRY(vt_plan_launch(p, first, i, i + 1));
+        VT_RET(vt_plan_launch(p, first, i, i + 1));
         if (p->o.times) {
             p->step[i]->time_ms = vt_queue_time_ms(p->queue);
             p->step[i]->host_ms = vt_now_ms() - from;
         }
         if (p->o.watcher)
-            VT_TRY(show(p, p->step[i]));
+            VT_RET(show(p, p->step[i]));
     }
     if (p->o.times)
         judge_times(p, first, end);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_plan_run_part(vt_plan *p, int first, int end)
 {
-    vitcl_status st = VITCL_OK;
-
     if (!p->finished)
         return vt_fail(VITCL_EINVAL, "the plan is not finished");
     if (p->o.times != VT_TIMES_STEPS && !p->o.watcher)
-        VT_TRY(vt_plan_launch(p, (size_t)first, (size_t)first, (size_t)end));
+        VT_RET(vt_plan_launch(p, (size_t)first, (size_t)first, (size_t)end));
     else
-        VT_TRY(step_by_step(p, (size_t)first, (size_t)end));
-    VT_TRY(vt_plan_wait(p));
-done:
-    return st;
+        VT_RET(step_by_step(p, (size_t)first, (size_t)end));
+    return vt_plan_wait(p);
 }
 
 /* ---- running while the next input is sent ---- */
@@ -414,25 +387,17 @@ bool vt_plan_overlaps(const vt_plan *p)
 
 vitcl_status vt_plan_send(vt_plan *p, vt_val v, const void *data, size_t bytes)
 {
-    vitcl_status st = VITCL_OK;
-
     if (!p->upload)
-        VT_TRY(vt_upload_new(&p->upload, p->o.dev, p->value[v]->bytes));
-    VT_TRY(vt_upload_send(p->upload, data, bytes));
-done:
-    return st;
+        VT_RET(vt_upload_new(&p->upload, p->o.dev, p->value[v]->bytes));
+    return vt_upload_send(p->upload, data, bytes);
 }
 
 vitcl_status vt_plan_start(vt_plan *p, vt_val v, int end)
 {
-    vitcl_status st = VITCL_OK;
-
     if (v != VT_NONE)
-        VT_TRY(vt_upload_take(p->queue, p->value[v]->buf, p->upload));
-    VT_TRY(vt_plan_launch(p, 0, 0, (size_t)end));
-    VT_TRY(vt_queue_flush(p->queue));
-done:
-    return st;
+        VT_RET(vt_upload_take(p->queue, p->value[v]->buf, p->upload));
+    VT_RET(vt_plan_launch(p, 0, 0, (size_t)end));
+    return vt_queue_flush(p->queue);
 }
 
 /* ---- values ---- */

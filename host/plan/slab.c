@@ -91,18 +91,15 @@ done:
 
 vitcl_status vt_slabs_claim(vt_plan *p)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = 0; i < p->values; i++) {
         vt_value *v = p->value[i];
 
         if (v->slab == VT_NONE || v->slab == (vt_val)i)
             continue;
-        VT_TRY(
+        VT_RET(
             vt_buf_view(&v->buf, p->value[v->slab]->buf, v->offset, v->bytes));
         if (v->kind == VT_PARAM)
-            VT_TRY(read_param(p, (vt_val)i));
+            VT_RET(read_param(p, (vt_val)i));
     }
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -119,20 +119,18 @@ static vitcl_status add_scratch(vt_plan *p, size_t i)
 vitcl_status vt_storage_choose(vt_plan *p)
 {
     const bool cpu = vt_plan_class(p) == VT_CLASS_CPU;
-    vitcl_status st = VITCL_OK;
 
     if (p->o.dev && !p->o.backward && !p->o.train) {
         const vt_dtype half = half_of(p);
 
         if (!cpu && vt_plan_type(p) == VT_I8)
-            VT_TRY(choose(p, VT_I8));
+            VT_RET(choose(p, VT_I8));
         if (half != VT_F32)
-            VT_TRY(choose(p, half));
+            VT_RET(choose(p, half));
         if (cpu && vt_plan_type(p) == VT_I8)
-            VT_TRY(choose(p, VT_I8));
+            VT_RET(choose(p, VT_I8));
     }
     for (size_t i = 0; i < p->steps; i++)
-        VT_TRY(vt_plan_in_step(p, i, add_scratch(p, i)));
-done:
-    return st;
+        VT_RET(vt_plan_in_step(p, i, add_scratch(p, i)));
+    return VITCL_OK;
 }

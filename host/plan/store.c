@@ -140,18 +140,15 @@ static vitcl_status make_stage(vt_store *s, const char *name, uint64_t count)
 /* Read a parameter's rows into s->stage. */
 static vitcl_status read_rows(vt_store *s, const char *name, uint64_t count)
 {
-    vitcl_status st = VITCL_OK;
     void *rows;
 
     if (count > s->stage_count)
-        VT_TRY(make_stage(s, name, count));
+        VT_RET(make_stage(s, name, count));
     rows = s->plain;
     if (s->slot)
-        VT_TRY(vt_slot_fill(&rows, s->slot));
+        VT_RET(vt_slot_fill(&rows, s->slot));
     s->stage = rows;
-    VT_TRY(s->read_param(s->stage, s->context, name, count));
-done:
-    return st;
+    return s->read_param(s->stage, s->context, name, count);
 }
 
 static vitcl_status copy_stage(vt_buf **out, vt_store *s, size_t bytes)
@@ -174,15 +171,12 @@ done:
 static vitcl_status passing(vt_buf **out, vt_store *s, const char *name,
                             uint64_t count)
 {
-    vitcl_status st;
-
-    VT_TRY(read_rows(s, name, count));
+    VT_RET(read_rows(s, name, count));
     if (!s->slot)
         return copy_stage(out, s, (size_t)count * sizeof *s->stage);
-    VT_TRY(vt_slot_give(s->slot));
+    VT_RET(vt_slot_give(s->slot));
     *out = vt_buf_ref(vt_slot_buf(s->slot));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_store_rest(vt_store *s)

@@ -30,13 +30,11 @@ static void describe(vitcl_device_info *info, vt_class class)
 vitcl_status vt_product_list(vitcl_device_info *out, uint32_t index)
 {
     vt_params_table ignored;
-    vitcl_status st;
 
-    VT_TRY(vt_dev_list(out, index));
+    VT_RET(vt_dev_list(out, index));
     describe(out, strcmp(out->type, "cpu") == 0 ? VT_CLASS_CPU : VT_CLASS_GPU);
     vt_params_load(&ignored, out);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_product_open(vt_dev **out, const char *select)

@@ -28,14 +28,12 @@ static vitcl_status measure(double *ms, const vt_dev *dev, const char *gemm,
     char answer[32];
     const vt_attempt a = {
         .words = {"half", info->id, info->name, info->driver, gemm, name}};
-    vitcl_status st;
 
-    VT_TRY(vt_attempt_run(answer, sizeof answer, &a));
+    VT_RET(vt_attempt_run(answer, sizeof answer, &a));
     *ms = vt_attempt_number(answer);
     if (!(*ms > 0))
-        st = vt_fail(VITCL_EDEVICE, "the time measured for %s is zero", name);
-done:
-    return st;
+        return vt_fail(VITCL_EDEVICE, "the time measured for %s is zero", name);
+    return VITCL_OK;
 }
 
 vt_gemm_desc vt_half_product(const vt_dev *dev, vt_dtype type)

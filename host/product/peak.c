@@ -15,22 +15,21 @@
 static vitcl_status best_rate(double *gflops, vt_queue *q, vt_kernel *k,
                               double flops)
 {
-    vitcl_status st = VITCL_OK;
     double best = 0, end;
     int rounds = 2000;
 
     /* Untimed first launch: some drivers compile only then. */
-    VT_TRY(vt_kernel_int(k, 1, 1));
-    VT_TRY(vt_kernel_launch(q, k));
-    VT_TRY(vt_queue_finish(q));
+    VT_RET(vt_kernel_int(k, 1, 1));
+    VT_RET(vt_kernel_launch(q, k));
+    VT_RET(vt_queue_finish(q));
     end = vt_now_ms() + 500;
     while (vt_now_ms() < end || best == 0) {
         double t, from;
 
-        VT_TRY(vt_kernel_int(k, 1, rounds));
+        VT_RET(vt_kernel_int(k, 1, rounds));
         from = vt_now_ms();
-        VT_TRY(vt_kernel_launch(q, k));
-        VT_TRY(vt_queue_finish(q));
+        VT_RET(vt_kernel_launch(q, k));
+        VT_RET(vt_queue_finish(q));
         t = 1e-3 * (vt_now_ms() - from);
         if (t < 0.01 && rounds < (1 << 28)) {
             rounds *= t < 0.001 ? 8 : 2;
@@ -39,8 +38,7 @@ static vitcl_status best_rate(double *gflops, vt_queue *q, vt_kernel *k,
         best = VT_MAX(best, flops * rounds / t);
     }
     *gflops = best / 1e9;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* With vector multiply-adds, in f16 if the device supports it. */

@@ -184,12 +184,11 @@ static vitcl_status resolve(vt_product *out, vt_dev *dev, const char *provider,
 {
     const vt_gemm_desc f = vt_product_filled(dev, d);
     const char *const *order = orders[vt_dev_class(dev)];
-    vitcl_status st;
 
     *out = (vt_product){.layout = ""};
-    VT_TRY(vt_gemm_check(&f));
+    VT_RET(vt_gemm_check(&f));
     if (timed(provider, &f)) {
-        VT_TRY(
+        VT_RET(
             fastest(&out->form, &out->told, &out->temp_bytes, dev, &f, time));
         if (!out->form && !time) {
             out->told.d = f;
@@ -206,8 +205,7 @@ static vitcl_status resolve(vt_product *out, vt_dev *dev, const char *provider,
                        "%.60s cannot multiply matrices in %s",
                        vt_dev_info(dev)->name, vt_dtype_name(d->type));
     complete(out, dev, provider);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_product_of(vt_product *out, vt_dev *dev, const char *provider,
@@ -255,15 +253,12 @@ vitcl_status vt_product_timed(vt_timed *t, vt_dev *dev, const char *provider,
                               const float *b)
 {
     vt_product p;
-    vitcl_status st = VITCL_OK;
 
     *t = (vt_timed){.q = NULL};
     if (!provider)
-        VT_TRY(vt_product_provider(&provider, dev, NULL));
-    VT_TRY(vt_product_of(&p, dev, provider, d));
-    VT_TRY(vt_timed_new(t, dev, p.form, &p.told, a, b));
-done:
-    return st;
+        VT_RET(vt_product_provider(&provider, dev, NULL));
+    VT_RET(vt_product_of(&p, dev, provider, d));
+    return vt_timed_new(t, dev, p.form, &p.told, a, b);
 }
 
 /* ---- about a provider ---- */

@@ -66,9 +66,8 @@ static vitcl_status matrix(float **out, int rows, int terms, bool outermost,
 {
     const size_t n = (size_t)rows * (size_t)terms;
     vt_random random = vt_random_new(seed, 0, 0);
-    vitcl_status st;
 
-    VT_TRY(VT_NEW(out, n));
+    VT_RET(VT_NEW(out, n));
     for (size_t i = 0; i < n; i++)
         (*out)[i] = (float)(vt_random_next(&random) % 6) - 2;
     for (int r = 0; r < rows; r++) {
@@ -77,8 +76,7 @@ static vitcl_status matrix(float **out, int rows, int terms, bool outermost,
         (*out)[outermost ? (size_t)k * (size_t)rows + (size_t)r
                          : (size_t)r * (size_t)terms + (size_t)k] = 127;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* But for a step of C's type. `like` has so many rows, which repeat. */
@@ -115,16 +113,13 @@ static vitcl_status multiply(float **c, vt_timed *t, const contest *x,
                              const vt_form *form, const vt_gemm_desc *d)
 {
     vt_told told;
-    vitcl_status st;
 
     if (!vt_product_tell(&told, x->dev, form, d))
         return vt_fail(VITCL_EUNSUPPORTED, "it does not take so many rows");
-    VT_TRY(vt_timed_new(t, x->dev, form, &told, x->a, x->b));
-    VT_TRY(vt_timed_run(t)); /* builds its programs */
-    VT_TRY(VT_NEW(c, (size_t)d->M * (size_t)d->N));
-    VT_TRY(vt_timed_read(*c, t));
-done:
-    return st;
+    VT_RET(vt_timed_new(t, x->dev, form, &told, x->a, x->b));
+    VT_RET(vt_timed_run(t)); /* builds its programs */
+    VT_RET(VT_NEW(c, (size_t)d->M * (size_t)d->N));
+    return vt_timed_read(*c, t);
 }
 
 /* The result that is surely right; NULL: there is none. */

@@ -28,12 +28,9 @@ static vitcl_status numbers(vt_buf **out, vt_queue *q, int rows, int columns,
                             const float *x, uint32_t bits)
 {
     const size_t bytes = (size_t)rows * (size_t)columns * sizeof *x;
-    vitcl_status st;
 
-    VT_TRY(vt_buf_new(out, vt_queue_dev(q), bytes));
-    st = x ? vt_buf_write(q, *out, 0, x, bytes) : vt_buf_fill(q, *out, bits);
-done:
-    return st;
+    VT_RET(vt_buf_new(out, vt_queue_dev(q), bytes));
+    return x ? vt_buf_write(q, *out, 0, x, bytes) : vt_buf_fill(q, *out, bits);
 }
 
 /* A as the product reads it, into the buffer that has room for floats. */
@@ -66,48 +63,43 @@ vitcl_status vt_timed_new(vt_timed *t, vt_dev *dev, const vt_form *form,
 {
     const vt_gemm_desc *d = &told->d;
     const size_t temp = vt_form_temp_bytes(dev, form, told);
-    vitcl_status st;
 
     *t = (vt_timed){.form = form, .told = *told, .best = 1e30, .second = 1e30};
-    VT_TRY(vt_queue_new(&t->q, dev, VT_TIMES_NONE));
-    VT_TRY(numbers(&t->bufs.a, t->q, d->M, d->K, a, 0x3f800000u /* 1 */));
+    VT_RET(vt_queue_new(&t->q, dev, VT_TIMES_NONE));
+    VT_RET(numbers(&t->bufs.a, t->q, d->M, d->K, a, 0x3f800000u /* 1 */));
     if (a && (d->a == VT_F16 || d->a == VT_BF16))
-        VT_TRY(store(t, a));
-    VT_TRY(numbers(&t->rows, t->q, d->N, d->K, b, 0x3f000000u /* 0.5 */));
-    VT_TRY(numbers(&t->bufs.c, t->q, d->M, d->N, NULL,
+        VT_RET(store(t, a));
+    VT_RET(numbers(&t->rows, t->q, d->N, d->K, b, 0x3f000000u /* 0.5 */));
+    VT_RET(numbers(&t->bufs.c, t->q, d->M, d->N, NULL,
                    d->accumulate ? 0 : 0x7fc00000u /* NaN */));
     if (temp)
-        VT_TRY(vt_buf_new(&t->bufs.temp, dev, temp));
+        VT_RET(vt_buf_new(&t->bufs.temp, dev, temp));
     if (d->bias)
-        VT_TRY(numbers(&t->bufs.bias, t->q, 1, d->N, NULL, 0x3f000000u));
+        VT_RET(numbers(&t->bufs.bias, t->q, 1, d->N, NULL, 0x3f000000u));
     if (d->scale)
-        VT_TRY(numbers(&t->bufs.scale, t->q, 1, d->N, NULL, 0x3f000000u));
+        VT_RET(numbers(&t->bufs.scale, t->q, 1, d->N, NULL, 0x3f000000u));
     if (d->residual)
-        VT_TRY(numbers(&t->bufs.residual, t->q, d->M, d->N, NULL, 0x3f000000u));
+        VT_RET(numbers(&t->bufs.residual, t->q, d->M, d->N, NULL, 0x3f000000u));
     if (d->b_packed && form->layout)
-        VT_TRY(vt_buf_new(&t->bufs.b, dev, vt_form_b_bytes(dev, form, told)));
+        VT_RET(vt_buf_new(&t->bufs.b, dev, vt_form_b_bytes(dev, form, told)));
     else
         t->bufs.b = vt_buf_ref(t->rows);
-    VT_TRY(vt_timed_pack(t));
-    VT_TRY(vt_form_bind(&t->g, dev, form, told, &t->bufs));
-    VT_TRY(vt_gemm_ready(t->g));
-done:
-    return st;
+    VT_RET(vt_timed_pack(t));
+    VT_RET(vt_form_bind(&t->g, dev, form, told, &t->bufs));
+    return vt_gemm_ready(t->g);
 }
 
 vitcl_status vt_timed_run(vt_timed *t)
 {
     const double from = vt_now_ms();
     double ms;
-    vitcl_status st;
 
-    VT_TRY(vt_gemm_launch(t->q, t->g));
-    VT_TRY(vt_queue_finish(t->q));
+    VT_RET(vt_gemm_launch(t->q, t->g));
+    VT_RET(vt_queue_finish(t->q));
     ms = vt_now_ms() - from;
     t->second = VT_MIN(t->second, VT_MAX(ms, t->best));
     t->best = VT_MIN(t->best, ms);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_timed_read(float *c, vt_timed *t)
@@ -149,7 +141,6 @@ static bool repeated(vt_timed *const *t, int n, double almost)
 vitcl_status vt_measure(vt_timed *const *t, int n, const vt_rounds *r)
 {
     const double end = vt_now_ms() + r->ms;
-    vitcl_status st = VITCL_OK;
 
     for (int i = 0; i < n; i++)
         t[i]->best = t[i]->second = 1e30;
@@ -158,7 +149,6 @@ vitcl_status vt_measure(vt_timed *const *t, int n, const vt_rounds *r)
          (round < r->most && vt_now_ms() < end && !repeated(t, n, r->almost));
          round++)
         for (int i = 0; i < n; i++)
-            VT_TRY(vt_timed_run(t[i]));
-done:
-    return st;
+            VT_RET(vt_timed_run(t[i]));
+    return VITCL_OK;
 }

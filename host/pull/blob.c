@@ -35,9 +35,8 @@ vitcl_status vt_path(char out[VT_PULL_PATH], const char *format, ...)
 vitcl_status vt_folders(const char *path)
 {
     char part[VT_PULL_PATH];
-    vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_path(part, "%s", path));
+    VT_RET(vt_path(part, "%s", path));
     for (char *at = part + 1;; at++) {
         const char end = *at;
 
@@ -52,9 +51,8 @@ vitcl_status vt_folders(const char *path)
         *at = end;
     }
     if (!vt_path_is_folder(path))
-        st = vt_fail(VITCL_EIO, "%s: is not a folder", path);
-done:
-    return st;
+        return vt_fail(VITCL_EIO, "%s: is not a folder", path);
+    return VITCL_OK;
 }
 
 /* ---- the state of one download ---- */
@@ -205,11 +203,10 @@ done:
 
 static vitcl_status take_lock(fetch *f, const char *locks)
 {
-    vitcl_status st = VITCL_OK;
     char path[VT_PULL_PATH];
     uint64_t size;
 
-    VT_TRY(vt_path(path, "%s/%s.lock", locks, f->r->hash));
+    VT_RET(vt_path(path, "%s/%s.lock", locks, f->r->hash));
     f->lock = open_regular(path, O_RDWR | O_CREAT, &size);
     if (f->lock < 0)
         return vt_fail(VITCL_EIO, "%s: cannot be locked: %s", path,
@@ -221,10 +218,9 @@ static vitcl_status take_lock(fetch *f, const char *locks)
                            strerror(errno));
         if (!said)
             f->p->say(f->p->context, VT_PULL_WAITING, f->r->file, f->r->size);
-        VT_TRY(vt_http_pause(f->p, 1));
+        VT_RET(vt_http_pause(f->p, 1));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- the download ---- */
@@ -347,7 +343,6 @@ done:
 /* Opens the part, and hashes what it has. */
 static vitcl_status open_part(fetch *f)
 {
-    vitcl_status st = VITCL_OK;
     struct stat named;
     uint64_t size;
 
@@ -360,40 +355,37 @@ static vitcl_status open_part(fetch *f)
                        strerror(errno));
     if (size > f->r->size)
         return start_over(f);
-    VT_TRY(hash_file(f, f->fd, f->part, size));
+    VT_RET(hash_file(f, f->fd, f->part, size));
     f->have = size;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Downloads until the hash is right. A part of an earlier try may be wrong:
  * then once more without it. */
 static vitcl_status complete(fetch *f, const char *commit)
 {
-    vitcl_status st = VITCL_OK;
     char found[65];
 
     for (bool resumed = f->have > 0;; resumed = false) {
         tell(f);
-        VT_TRY(download(f, commit));
+        VT_RET(download(f, commit));
         if (hash_is_right(f, found))
             break;
-        VT_TRY(start_over(f));
+        VT_RET(start_over(f));
         if (!resumed) {
             (void)unlink(f->part);
-            st = vt_fail(VITCL_EIO,
-                         "%s: the %s is %.16s.., not %.16s..: it was damaged "
-                         "on its way and is not kept; try again",
-                         f->r->file, strlen(found) == 64 ? "SHA-256" : "SHA-1",
-                         found, f->r->hash);
-            goto done;
+            return vt_fail(VITCL_EIO,
+                           "%s: the %s is %.16s.., not %.16s..: it was damaged "
+                           "on its way and is not kept; try again",
+                           f->r->file,
+                           strlen(found) == 64 ? "SHA-256" : "SHA-1", found,
+                           f->r->hash);
         }
     }
     if (fsync(f->fd) != 0 || rename(f->part, f->blob) != 0)
-        st = vt_fail(VITCL_EIO, "%s: cannot be written: %s", f->blob,
-                     strerror(errno));
-done:
-    return st;
+        return vt_fail(VITCL_EIO, "%s: cannot be written: %s", f->blob,
+                       strerror(errno));
+    return VITCL_OK;
 }
 
 vitcl_status vt_blob_fetch(const vt_pull *p, vt_pull_progress *tally,

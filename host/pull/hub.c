@@ -100,18 +100,15 @@ vitcl_status vt_refused(const vt_pull *p, const vt_answer *a, const char *what)
 static vitcl_status ask(vt_answer *out, const vt_pull *p, const vt_request *r,
                         size_t *used)
 {
-    vitcl_status st = VITCL_OK;
-
     for (int trial = 1;; trial++) {
         if (used)
             *used = 0;
-        VT_TRY(vt_http(out, p, r));
+        VT_RET(vt_http(out, p, r));
         if (trial == TRIALS || !vt_http_transient(out))
             break;
-        VT_TRY(vt_http_pause(p, trial));
+        VT_RET(vt_http_pause(p, trial));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- the repository ---- */
@@ -160,9 +157,8 @@ static vitcl_status list(vt_repository *r)
 {
     const vt_json *all = vt_json_get(r->json, "siblings");
     const size_t n = vt_json_count(all);
-    vitcl_status st;
 
-    VT_TRY(VT_NEW(&r->listed, n + 1));
+    VT_RET(VT_NEW(&r->listed, n + 1));
     for (const vt_json *at = vt_json_first(all); at; at = vt_json_next(at)) {
         const char *name;
 
@@ -171,8 +167,7 @@ static vitcl_status list(vt_repository *r)
             r->listed[r->count++] = (vt_listed){.file = name};
     }
     qsort(r->listed, r->count, sizeof *r->listed, by_name);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_repository_open(vt_repository *out, const vt_pull *p)
@@ -266,37 +261,27 @@ vitcl_status vt_remote_ask(vt_remote *out, const vt_pull *p, const char *commit,
 {
     static char url[VT_URL];
     static vt_answer a;
-    vitcl_status st = VITCL_OK;
     const vt_request r = {.url = url, .head = true};
     char *etag;
 
-    VT_TRY(vt_remote_url(url, p, commit, file));
-    VT_TRY(ask(&a, p, &r, NULL));
-    if (a.why[0] || (a.status != 200 && !a.linked_etag[0]) || a.status >= 400) {
-        st = vt_refused(p, &a, file);
-        goto done;
-    }
-    if (a.commit[0] && strcmp(a.commit, commit) != 0) {
-        st = vt_fail(VITCL_EIO, "%s: the hub answers with commit %s, not %s",
-                     file, a.commit, commit);
-        goto done;
-    }
+    VT_RET(vt_remote_url(url, p, commit, file));
+    VT_RET(ask(&a, p, &r, NULL));
+    if (a.why[0] || (a.status != 200 && !a.linked_etag[0]) || a.status >= 400)
+        return vt_refused(p, &a, file);
+    if (a.commit[0] && strcmp(a.commit, commit) != 0)
+        return vt_fail(VITCL_EIO, "%s: the hub answers with commit %s, not %s",
+                       file, a.commit, commit);
     etag = a.linked_etag[0] ? a.linked_etag : a.etag;
     unquote(etag);
-    if (!is_hash(etag)) {
-        st = vt_fail(VITCL_EIO,
-                     "%s: the hub gives neither a SHA-256 nor a git hash, so "
-                     "the file cannot be verified",
-                     file);
-        goto done;
-    }
-    if (!a.has_linked_size && (a.status != 200 || !a.has_length)) {
-        st = vt_fail(VITCL_EIO, "%s: the hub does not give its size", file);
-        goto done;
-    }
+    if (!is_hash(etag))
+        return vt_fail(VITCL_EIO,
+                       "%s: the hub gives neither a SHA-256 nor a git hash, so "
+                       "the file cannot be verified",
+                       file);
+    if (!a.has_linked_size && (a.status != 200 || !a.has_length))
+        return vt_fail(VITCL_EIO, "%s: the hub does not give its size", file);
     snprintf(out->file, sizeof out->file, "%s", file);
     memcpy(out->hash, etag, strlen(etag) + 1);
     out->size = a.has_linked_size ? a.linked_size : a.length;
-done:
-    return st;
+    return VITCL_OK;
 }

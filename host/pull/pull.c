@@ -51,17 +51,14 @@ typedef struct work {
 
 static vitcl_status add(work *w, vt_listed *l)
 {
-    vitcl_status st = VITCL_OK;
-
     if (l->chosen)
         return VITCL_OK;
     l->chosen = true;
-    VT_TRY(vt_grow(&w->file, &w->room, w->count + 1, sizeof *w->file));
-    VT_TRY(
+    VT_RET(vt_grow(&w->file, &w->room, w->count + 1, sizeof *w->file));
+    VT_RET(
         vt_remote_ask(&w->file[w->count], w->p, w->repository.commit, l->file));
     w->tally.total += w->file[w->count++].size;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status fetch(work *w, size_t i)
@@ -129,7 +126,6 @@ static vt_listed *find_weights(const work *w, const form *f)
 static vitcl_status choose(work *w)
 {
     vt_listed *config = NULL, *l = NULL, *more;
-    vitcl_status st = VITCL_OK;
 
     for (size_t i = 0; i < VT_COUNT(forms) && (!l || !config); i++) {
         config = vt_repository_find(&w->repository, forms[i].config);
@@ -137,25 +133,23 @@ static vitcl_status choose(work *w)
     }
     if (!l || !config) {
         l = find_weights(w, &forms[0]);
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s/%s has no %s: it is not a model that vitcl reads",
-                     w->p->owner, w->p->name,
-                     !l ? "model.safetensors and no pytorch_model.bin"
-                        : forms[0].config);
-        goto done;
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s/%s has no %s: it is not a model that vitcl reads",
+                       w->p->owner, w->p->name,
+                       !l ? "model.safetensors and no pytorch_model.bin"
+                          : forms[0].config);
     }
-    VT_TRY(add(w, config));
+    VT_RET(add(w, config));
     for (size_t k = 0; k < VT_COUNT(beside); k++)
         if ((more = vt_repository_find(&w->repository, beside[k])))
-            VT_TRY(add(w, more));
-    VT_TRY(add(w, l));
+            VT_RET(add(w, more));
+    VT_RET(add(w, l));
     if (is_index(l->file)) {
         w->index = w->count - 1; /* the config has 0 */
-        VT_TRY(fetch(w, w->index));
-        VT_TRY(add_shards(w));
+        VT_RET(fetch(w, w->index));
+        VT_RET(add_shards(w));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- before and after the downloads ---- */
@@ -164,17 +158,14 @@ static vitcl_status make_folders(work *w)
 {
     const vt_pull *p = w->p;
     char path[VT_PULL_PATH];
-    vitcl_status st = VITCL_OK;
 
-    VT_TRY(
+    VT_RET(
         vt_path(w->folder, "%s/models--%s--%s", p->cache, p->owner, p->name));
-    VT_TRY(vt_path(w->locks, "%s/.locks/models--%s--%s", p->cache, p->owner,
+    VT_RET(vt_path(w->locks, "%s/.locks/models--%s--%s", p->cache, p->owner,
                    p->name));
-    VT_TRY(vt_folders(w->locks));
-    VT_TRY(vt_path(path, "%s/blobs", w->folder));
-    VT_TRY(vt_folders(path));
-done:
-    return st;
+    VT_RET(vt_folders(w->locks));
+    VT_RET(vt_path(path, "%s/blobs", w->folder));
+    return vt_folders(path);
 }
 
 static vitcl_status check_space(const work *w)
@@ -204,25 +195,24 @@ static bool is_link(const char *path)
 /* The links in it are relative, and lead nowhere from another folder. */
 static vitcl_status open_snapshot(char path[VT_PULL_PATH], const work *w)
 {
-    vitcl_status st;
     bool link;
 
-    VT_TRY(vt_path(path, "%s/snapshots", w->folder));
+    VT_RET(vt_path(path, "%s/snapshots", w->folder));
     link = is_link(path);
     if (!link) {
-        VT_TRY(
+        VT_RET(
             vt_path(path, "%s/snapshots/%s", w->folder, w->repository.commit));
         link = is_link(path);
     }
     if (link)
-        st = vt_fail(VITCL_EIO,
-                     "%s: is a link to another folder, where the files cannot "
-                     "be linked; remove it and pull again",
-                     path);
+        return vt_fail(
+            VITCL_EIO,
+            "%s: is a link to another folder, where the files cannot "
+            "be linked; remove it and pull again",
+            path);
     else
-        VT_TRY(vt_folders(path));
-done:
-    return st;
+        VT_RET(vt_folders(path));
+    return VITCL_OK;
 }
 
 /* A link is made elsewhere and renamed: it is there with its target, or not. */

@@ -112,21 +112,18 @@ static vitcl_status write_all(const char *folder, uint32_t pictures,
                               uint32_t tests)
 {
     const uint32_t groups = whole_groups(pictures) / VT_ARRANGED_CLASSES;
-    vitcl_status st;
 
     for (uint32_t i = 0; i < FILES; i++) {
         char name[32];
 
         snprintf(name, sizeof name, "data_batch_%u.bin", i + 1);
-        VT_TRY(write_part(folder, name, 1,
+        VT_RET(write_part(folder, name, 1,
                           (uint32_t)((uint64_t)groups * i / FILES) *
                               VT_ARRANGED_CLASSES,
                           (uint32_t)((uint64_t)groups * (i + 1) / FILES) *
                               VT_ARRANGED_CLASSES));
     }
-    VT_TRY(write_part(folder, "test_batch.bin", 2, 0, whole_groups(tests)));
-done:
-    return st;
+    return write_part(folder, "test_batch.bin", 2, 0, whole_groups(tests));
 }
 
 const vt_made vt_made_arrangement = {"quarters", write_all};

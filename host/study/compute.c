@@ -201,15 +201,14 @@ done:
  * runs or one run, and loading. */
 static vitcl_status outline(vt_experiment *e)
 {
-    vitcl_status st;
     vt_speeds all;
     vt_sheet *s;
     double flops, load, sum = 0;
     bool done;
 
-    VT_TRY(vt_speeds_known(&all, e));
+    VT_RET(vt_speeds_known(&all, e));
     done = all.of[0][1].rate > 0 || !e->options.dry;
-    VT_TRY(vt_speed_measure(&all.of[0][1], e, all.device, 0, 1));
+    VT_RET(vt_speed_measure(&all.of[0][1], e, all.device, 0, 1));
     flops = all.of[0][1].gmac * all.of[0][1].rate;
     load = all.of[0][1].load;
     s = vt_study_add_sheet(
@@ -238,22 +237,19 @@ static vitcl_status outline(vt_experiment *e)
     vt_sheet_put(s, 0, "all, in minutes");
     vt_sheet_put(s, 3, "%.1f", sum / 60);
     vt_sheet_put_row(s);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status measure(vt_experiment *e)
 {
-    vitcl_status st;
     vt_speeds all;
 
-    VT_TRY(vt_speeds_known(&all, e));
+    VT_RET(vt_speeds_known(&all, e));
     for (size_t m = 0; m < VT_SPEED_MODELS; m++)
         for (size_t i = 0; i < VT_SPEED_SIZES; i++)
             if (!(all.of[m][i].rate > 0))
-                VT_TRY(vt_speed_measure(&all.of[m][i], e, all.device, m, i));
-done:
-    return st;
+                VT_RET(vt_speed_measure(&all.of[m][i], e, all.device, m, i));
+    return VITCL_OK;
 }
 
 const vt_study vt_study_cost = {

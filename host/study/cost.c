@@ -48,13 +48,11 @@ done:
 static vitcl_status waited(bool *out, const char *messages)
 {
     vt_file f = {0};
-    vitcl_status st;
 
-    VT_TRY(vt_file_read(&f, messages, FILE_MOST));
+    VT_RET(vt_file_read(&f, messages, FILE_MOST));
     *out = f.size && strstr((const char *)f.data, "(once for this device)");
     vt_file_close(&f);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* *once: a part of what is fixed was for the first training on the device. */
@@ -68,18 +66,17 @@ static vitcl_status measure(bool *once, vt_experiment *e, const vt_run *r)
         messages[VT_STUDY_PATH], out[VT_STUDY_PATH], settings[VT_STUDY_PATH],
         stamp[32], batch[16], size[16];
     double each;
-    vitcl_status st;
 
     vt_rate_id(rate.id, e, r);
     vt_snprint(stamp, sizeof stamp, "%.8s-%.0f", rate.id, began);
-    VT_TRY(vt_study_path(folder, e, "measure/%s", stamp));
-    VT_TRY(vt_study_path(config, e, "measure/%s.config.json", stamp));
-    VT_TRY(vt_study_path(settings, e, "measure/%s.settings.json", stamp));
-    VT_TRY(vt_study_path(log, e, "measure/%s.log.jsonl", stamp));
-    VT_TRY(vt_study_path(messages, e, "measure/%s.messages.txt", stamp));
-    VT_TRY(vt_study_path(out, e, "measure/%s.info.json", stamp));
-    VT_TRY(vt_study_write(config, r->config));
-    VT_TRY(vt_subset_make(&data, e, r, pictures, VT_MIN(e->all_tests, 100)));
+    VT_RET(vt_study_path(folder, e, "measure/%s", stamp));
+    VT_RET(vt_study_path(config, e, "measure/%s.config.json", stamp));
+    VT_RET(vt_study_path(settings, e, "measure/%s.settings.json", stamp));
+    VT_RET(vt_study_path(log, e, "measure/%s.log.jsonl", stamp));
+    VT_RET(vt_study_path(messages, e, "measure/%s.messages.txt", stamp));
+    VT_RET(vt_study_path(out, e, "measure/%s.info.json", stamp));
+    VT_RET(vt_study_write(config, r->config));
+    VT_RET(vt_subset_make(&data, e, r, pictures, VT_MIN(e->all_tests, 100)));
     vt_snprint(batch, sizeof batch, "%u", VT_MIN(r->batch, pictures));
     vt_snprint(size, sizeof size, "%u", r->size ? r->size : vt_study_side(e));
     const char *words[32] = {"train",   "--config", config, "--data",
@@ -90,42 +87,39 @@ static vitcl_status measure(bool *once, vt_experiment *e, const vt_run *r)
     if (r->objective)
         words[n++] = "--objective", words[n++] = r->objective;
     if (r->settings[0]) {
-        VT_TRY(vt_study_write(settings, r->settings));
+        VT_RET(vt_study_write(settings, r->settings));
         words[n++] = "--settings", words[n++] = settings;
     }
     if (e->options.device)
         words[n++] = "--device", words[n++] = e->options.device;
-    VT_TRY(vt_process_run(e, words, NULL, messages, what));
+    VT_RET(vt_process_run(e, words, NULL, messages, what));
     each = logged_rate(log);
     rate.fixed = (vt_now_ms() - began) / 1e3;
     rate.train = each > 0 ? 1 / each : rate.fixed / pictures;
     rate.fixed -= rate.train * pictures;
     rate.fixed = VT_MAX(rate.fixed, 0.2);
     rate.score = rate.train / 3; /* no backward pass */
-    VT_TRY(waited(once, messages));
-    VT_TRY(describe(&rate, e, folder, out, messages));
+    VT_RET(waited(once, messages));
+    VT_RET(describe(&rate, e, folder, out, messages));
     e->rate[e->rates++] = rate;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_rates_measure(vt_experiment *e)
 {
-    vitcl_status st = VITCL_OK;
     bool once;
 
     for (size_t i = 0; i < e->runs && e->rates < VT_RATES; i++) {
         if (vt_rate_of(e, &e->run[i]))
             continue;
-        VT_TRY(measure(&once, e, &e->run[i]));
+        VT_RET(measure(&once, e, &e->run[i]));
         if (!once && e->rates > 1)
             continue;
         /* the first also chose kernels, and others may have compiled some */
         e->rates--;
-        VT_TRY(measure(&once, e, &e->run[i]));
+        VT_RET(measure(&once, e, &e->run[i]));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Pictures that are only scored. */

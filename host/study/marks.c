@@ -97,37 +97,31 @@ static vitcl_status write_split(const char *folder, const char *split,
                                 draw picture, uint64_t state, uint32_t classes,
                                 uint32_t count)
 {
-    vitcl_status st;
     char path[VT_STUDY_PATH];
     uint8_t pixels[VT_MARKS_BYTES];
 
     snprintf(path, sizeof path, "%s/%s", folder, split);
-    VT_TRY(vt_study_folder(path));
+    VT_RET(vt_study_folder(path));
     for (uint32_t c = 0; c < classes; c++) {
         snprintf(path, sizeof path, "%s/%s/%u", folder, split, c);
-        VT_TRY(vt_study_folder(path));
+        VT_RET(vt_study_folder(path));
     }
     for (uint32_t i = 0; i < count; i += classes)
         for (uint32_t c = 0; c < classes; c++) {
             picture(pixels, state, i + c);
             snprintf(path, sizeof path, "%s/%s/%u/%06u.ppm", folder, split, c,
                      i + c);
-            VT_TRY(write_picture(path, pixels));
+            VT_RET(write_picture(path, pixels));
         }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status write_both(const char *folder, draw picture,
                                uint32_t classes, uint32_t pictures,
                                uint32_t tests)
 {
-    vitcl_status st;
-
-    VT_TRY(write_split(folder, "train", picture, TRAINING, classes, pictures));
-    VT_TRY(write_split(folder, "test", picture, TEST, classes, tests));
-done:
-    return st;
+    VT_RET(write_split(folder, "train", picture, TRAINING, classes, pictures));
+    return write_split(folder, "test", picture, TEST, classes, tests);
 }
 
 static vitcl_status write_apart(const char *folder, uint32_t pictures,

@@ -19,16 +19,13 @@ enum { CONFIG_MOST = 16 << 20 };
 static vitcl_status place(vt_study_model *m, char whole[VT_STUDY_PATH],
                           const vt_experiment *e)
 {
-    vitcl_status st;
     uint8_t hash[32];
     char hex[65];
 
     vt_sha256(e->options.model, strlen(e->options.model), hash);
     vt_sha256_hex(hex, hash);
-    VT_TRY(vt_study_path(m->path, e, "measure/model-%.10s", hex));
-    VT_TRY(vt_study_path(whole, e, "measure/model-%.10s.whole", hex));
-done:
-    return st;
+    VT_RET(vt_study_path(m->path, e, "measure/model-%.10s", hex));
+    return vt_study_path(whole, e, "measure/model-%.10s.whole", hex);
 }
 
 static vitcl_status convert(const vt_study_model *m, const vt_experiment *e,
@@ -115,18 +112,16 @@ done:
 
 static vitcl_status find(vt_study_model *out, const vt_experiment *e)
 {
-    vitcl_status st;
     char whole[VT_STUDY_PATH], messages[VT_STUDY_PATH];
     vt_study_model m = {.side = 0};
 
-    VT_TRY(place(&m, whole, e));
-    VT_TRY(vt_study_path(messages, e, "measure/model.messages.txt"));
-    VT_TRY(convert(&m, e, messages));
-    VT_TRY(read_config(&m));
-    VT_TRY(read_side(&m, e, messages));
+    VT_RET(place(&m, whole, e));
+    VT_RET(vt_study_path(messages, e, "measure/model.messages.txt"));
+    VT_RET(convert(&m, e, messages));
+    VT_RET(read_config(&m));
+    VT_RET(read_side(&m, e, messages));
     *out = m;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 const vt_study_model *vt_study_model_of(vt_experiment *e)

@@ -185,37 +185,32 @@ done:
 static vitcl_status total(double *seconds, vt_experiment *e, uint32_t pictures,
                           uint32_t epochs)
 {
-    vitcl_status st;
-
     e->pictures = pictures, e->epochs = epochs;
     *seconds = 0;
-    VT_TRY(vt_experiment_list(e));
+    VT_RET(vt_experiment_list(e));
     for (size_t i = 0; i < e->runs; i++)
         *seconds += vt_run_costs(e, &e->run[i]).seconds;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The epochs that fit with so many pictures; 0: none. What runs cost is not
  * proportional: some have a part of the epochs, in whole numbers, or none. */
 static vitcl_status fit(uint32_t *epochs, vt_experiment *e, uint32_t pictures)
 {
-    vitcl_status st = VITCL_OK;
     uint32_t fits = 0, most = EPOCHS_MOST;
     double seconds;
 
     while (fits < most) {
         const uint32_t n = (fits + most + 1) / 2;
 
-        VT_TRY(total(&seconds, e, pictures, n));
+        VT_RET(total(&seconds, e, pictures, n));
         if (seconds <= 60 * e->minutes)
             fits = n;
         else
             most = n - 1;
     }
     *epochs = fits;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* As many pictures as possible with enough epochs. */
@@ -225,31 +220,28 @@ static vitcl_status choose(vt_experiment *e)
                                      2000,  1000,  500};
     const vt_study_options *o = &e->options;
     uint32_t pictures = 0, epochs = 0;
-    vitcl_status st = VITCL_OK;
 
     for (size_t i = 0; i < VT_COUNT(sizes) && epochs < EPOCHS_LEAST; i++) {
         pictures =
             o->pictures ? o->pictures : VT_MAX(sizes[i], 10 * e->classes);
         pictures = VT_MIN(pictures, e->all_pictures);
-        VT_TRY(fit(&epochs, e, pictures));
+        VT_RET(fit(&epochs, e, pictures));
         if (o->pictures)
             break;
     }
     e->pictures = pictures;
     e->epochs = VT_MAX(epochs, 1u);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_experiment_plan(vt_experiment *e)
 {
     const vt_study_options *o = &e->options;
-    vitcl_status st;
     double seconds;
 
     if (e->study->measure) {
-        VT_TRY(e->study->outline(e));
-        VT_TRY(e->status);
+        VT_RET(e->study->outline(e));
+        VT_RET(e->status);
         return write_state(e);
     }
     if (o->pictures && o->pictures < 5 * e->classes)
@@ -262,17 +254,15 @@ vitcl_status vt_experiment_plan(vt_experiment *e)
     const uint32_t known =
         o->pictures ? VT_MIN(o->pictures, e->all_pictures) : e->pictures;
     /* which architectures there are does not depend on the size */
-    VT_TRY(
+    VT_RET(
         total(&seconds, e, VT_MIN(known ? known : 1000, e->all_pictures), 1));
-    VT_TRY(vt_rates_measure(e));
+    VT_RET(vt_rates_measure(e));
     if (known && (o->epochs || known_epochs))
         e->pictures = known, e->epochs = known_epochs;
     else
-        VT_TRY(choose(e));
+        VT_RET(choose(e));
     if (o->epochs)
         e->epochs = o->epochs;
-    VT_TRY(vt_experiment_list(e));
-    VT_TRY(write_state(e));
-done:
-    return st;
+    VT_RET(vt_experiment_list(e));
+    return write_state(e);
 }

@@ -137,17 +137,16 @@ vitcl_status vt_process_run(const vt_experiment *e, const char *const *words,
                             const char *out, const char *messages,
                             const char *what)
 {
-    vitcl_status st;
     bool ended = false;
     int pid, code = 0;
 
-    VT_TRY(vt_process_begin(&pid, e, words, out, messages));
+    VT_RET(vt_process_begin(&pid, e, words, out, messages));
     while (!ended) {
         if (e->options.stop && e->options.stop(e->options.context)) {
             vt_process_stop(pid);
             return vt_fail(VITCL_ESTOPPED, "stopped");
         }
-        VT_TRY(vt_process_poll(&ended, &code, pid));
+        VT_RET(vt_process_poll(&ended, &code, pid));
         if (!ended)
             vt_process_pause();
     }
@@ -155,9 +154,8 @@ vitcl_status vt_process_run(const vt_experiment *e, const char *const *words,
         char line[512];
 
         vt_study_last_line(line, sizeof line, messages);
-        st = vt_fail(VITCL_EIO, "%s failed (exit status %d): %s", what, code,
-                     line);
+        return vt_fail(VITCL_EIO, "%s failed (exit status %d): %s", what, code,
+                       line);
     }
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -150,12 +150,8 @@ done:
 
 static vitcl_status prepare(const char *to, const char *from, const vt_run *run)
 {
-    vitcl_status st;
-
-    VT_TRY(write_config(to, from, run));
-    VT_TRY(write_weights(to, from, run));
-done:
-    return st;
+    VT_RET(write_config(to, from, run));
+    return write_weights(to, from, run);
 }
 
 /* ---- runs ---- */

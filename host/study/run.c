@@ -46,8 +46,6 @@ static size_t done_runs(const vt_experiment *e)
 /* Fills the pool with runs that wait for nothing. */
 static vitcl_status start_runs(pool *p, vt_experiment *e)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = 0; i < e->runs && p->count < p->most; i++) {
         const vt_run *r = &e->run[i];
         char line[VT_RUN_NAME + 64];
@@ -58,11 +56,10 @@ static vitcl_status start_runs(pool *p, vt_experiment *e)
         snprintf(line, sizeof line, "run %zu of %zu: %s", i + 1, e->runs,
                  r->name);
         say(e, line);
-        VT_TRY(vt_run_job_begin(&p->job[p->count], e, &p->run[p->count]));
+        VT_RET(vt_run_job_begin(&p->job[p->count], e, &p->run[p->count]));
         p->count++;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Removes the job at this place. */
@@ -78,22 +75,20 @@ static void leave(pool *p, size_t at)
 
 static vitcl_status poll_runs(pool *p, vt_experiment *e)
 {
-    vitcl_status st = VITCL_OK;
     bool any = false;
 
     for (size_t i = p->count; i-- > 0;) {
         bool done;
 
-        VT_TRY(vt_run_job_poll(&done, &p->job[i], e));
+        VT_RET(vt_run_job_poll(&done, &p->job[i], e));
         if (done)
             leave(p, i), any = true;
     }
     if (any)
-        VT_TRY(vt_experiment_list(e));
+        VT_RET(vt_experiment_list(e));
     else
         vt_process_pause();
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_experiment_run(vt_experiment *e)

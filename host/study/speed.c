@@ -100,12 +100,11 @@ static vitcl_status largest_batch(vt_speed *s, const vt_speeds *all,
                                   size_t size)
 {
     const unsigned pixels = vt_speed_sizes[size];
-    vitcl_status st;
     vt_size one, two;
     double each, tensor;
 
-    VT_TRY(vt_table_6_size(&one, e, vt_speed_models[model], pixels, 1));
-    VT_TRY(vt_table_6_size(&two, e, vt_speed_models[model], pixels, 2));
+    VT_RET(vt_table_6_size(&one, e, vt_speed_models[model], pixels, 1));
+    VT_RET(vt_table_6_size(&two, e, vt_speed_models[model], pixels, 2));
     each = two.activations - one.activations;
     tensor = two.tensor - one.tensor;
     s->gmac = one.gmac;
@@ -115,8 +114,7 @@ static vitcl_status largest_batch(vt_speed *s, const vt_speeds *all,
                    floor((all->buffer - one.tensor) / tensor)) +
             1;
     s->batch = VT_MAX(s->batch, 0.0);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status describe_device(vt_speeds *out, const vt_experiment *e)
@@ -137,19 +135,17 @@ done:
 
 vitcl_status vt_speeds_known(vt_speeds *out, const vt_experiment *e)
 {
-    vitcl_status st;
     char path[VT_STUDY_PATH];
 
     memset(out, 0, sizeof *out);
-    VT_TRY(describe_device(out, e));
+    VT_RET(describe_device(out, e));
     for (size_t m = 0; m < VT_SPEED_MODELS; m++)
         for (size_t i = 0; i < VT_SPEED_SIZES; i++) {
-            VT_TRY(answer_path(path, e, m, i));
-            VT_TRY(read_answer(&out->of[m][i], path, out->device));
-            VT_TRY(largest_batch(&out->of[m][i], out, e, m, i));
+            VT_RET(answer_path(path, e, m, i));
+            VT_RET(read_answer(&out->of[m][i], path, out->device));
+            VT_RET(largest_batch(&out->of[m][i], out, e, m, i));
         }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 double vt_speed_slope(const double y[VT_SPEED_SIZES])

@@ -200,15 +200,12 @@ done:
 static vitcl_status put_names(const vt_dataset *d, const char *folder,
                               const char *name)
 {
-    vitcl_status st = VITCL_OK;
     vt_newfile n = {0};
 
-    VT_TRY(open_file(&n, folder, name));
+    VT_RET(open_file(&n, folder, name));
     for (uint32_t i = 0; i < vt_dataset_classes(d); i++)
         fprintf(n.f, "%s\n", vt_dataset_class(d, i));
-    st = vt_newfile_commit(&n);
-done:
-    return st;
+    return vt_newfile_commit(&n);
 }
 
 static void put_number(FILE *f, uint32_t v)
@@ -313,23 +310,22 @@ done:
 static vitcl_status write_parts(const part *train, const part *test,
                                 const char *folder)
 {
-    vitcl_status st = VITCL_OK;
     const char *kind = vt_dataset_kind(train->d);
     const bool hundred = strcmp(kind, "cifar100") == 0;
 
     if (strcmp(kind, "table") == 0)
         return put_table(train, test, folder);
     if (strcmp(kind, "folders") == 0) {
-        VT_TRY(put_links(train, folder, "train", NULL));
+        VT_RET(put_links(train, folder, "train", NULL));
         return put_links(test, folder, "test", NULL);
     }
     if (strcmp(kind, "mnist") == 0) {
-        VT_TRY(put_mnist(train, folder, "train"));
+        VT_RET(put_mnist(train, folder, "train"));
         return put_mnist(test, folder, "t10k");
     }
-    VT_TRY(put_names(train->d, folder,
+    VT_RET(put_names(train->d, folder,
                      hundred ? "fine_label_names.txt" : "batches.meta.txt"));
-    VT_TRY(put_cifar(test, folder, hundred ? "test.bin" : "test_batch.bin", 0,
+    VT_RET(put_cifar(test, folder, hundred ? "test.bin" : "test_batch.bin", 0,
                      test->count, hundred));
     if (hundred)
         return put_cifar(train, folder, "train.bin", 0, train->count, true);
@@ -337,11 +333,10 @@ static vitcl_status write_parts(const part *train, const part *test,
         char name[32];
 
         snprintf(name, sizeof name, "data_batch_%u.bin", i + 1);
-        VT_TRY(put_cifar(train, folder, name, train->count * i / LEAST_FILES,
+        VT_RET(put_cifar(train, folder, name, train->count * i / LEAST_FILES,
                          train->count * (i + 1) / LEAST_FILES, false));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Opens the data; without test pictures of its own both are the same. */
@@ -351,19 +346,17 @@ static vitcl_status open_both(part *train, part *test, bool *own,
     vt_dataset_options how = {.training = true,
                               .follow = e->options.follow,
                               .columns = e->options.columns};
-    vitcl_status st = VITCL_OK;
     const char *a, *b;
 
-    VT_TRY(vt_dataset_open_as(&train->d, e->data, &how));
+    VT_RET(vt_dataset_open_as(&train->d, e->data, &how));
     how.training = false;
-    VT_TRY(vt_dataset_open_as(&test->d, e->data, &how));
+    VT_RET(vt_dataset_open_as(&test->d, e->data, &how));
     *own = true;
     if (vt_dataset_count(train->d) && vt_dataset_count(test->d)) {
         a = vt_dataset_path(train->d, 0), b = vt_dataset_path(test->d, 0);
         *own = !a || !b || strcmp(a, b) != 0;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void close_part(part *p)
@@ -460,26 +453,24 @@ vitcl_status vt_subset_make(vt_subset *out, const vt_experiment *e,
                             uint32_t tests)
 {
     static const char *const parts[] = {"", "-first", "-rest"};
-    vitcl_status st = VITCL_OK;
     char name[VT_RUN_NAME], whole[VT_STUDY_PATH];
 
     *out = (vt_subset){.pictures = pictures, .tests = tests};
     snprintf(name, sizeof name, "%s%s%u-%u%s", run->made ? run->made->name : "",
              run->made ? "-" : "", pictures, tests, parts[run->part]);
-    VT_TRY(vt_study_path(out->path, e, "data"));
-    VT_TRY(vt_study_folder(out->path));
-    VT_TRY(vt_study_path(out->path, e, "data/%s", name));
-    VT_TRY(vt_study_path(whole, e, "data/%s.whole", name));
+    VT_RET(vt_study_path(out->path, e, "data"));
+    VT_RET(vt_study_folder(out->path));
+    VT_RET(vt_study_path(out->path, e, "data/%s", name));
+    VT_RET(vt_study_path(whole, e, "data/%s.whole", name));
     if (!vt_path_exists(whole)) {
-        VT_TRY(vt_study_folder(out->path));
+        VT_RET(vt_study_folder(out->path));
         if (run->made)
-            VT_TRY(run->made->write(out->path, pictures, tests));
+            VT_RET(run->made->write(out->path, pictures, tests));
         else
-            VT_TRY(fill(out->path, e, run->part, pictures, tests));
-        VT_TRY(vt_study_write(whole, ""));
+            VT_RET(fill(out->path, e, run->part, pictures, tests));
+        VT_RET(vt_study_write(whole, ""));
     }
     if (!run->made && strcmp(e->kind, "table") == 0)
-        VT_TRY(vt_study_path(out->path, e, "data/%s/" TABLE, name));
-done:
-    return st;
+        VT_RET(vt_study_path(out->path, e, "data/%s/" TABLE, name));
+    return VITCL_OK;
 }

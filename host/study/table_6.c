@@ -127,21 +127,18 @@ done:
 
 vitcl_status vt_table_6(vt_cost_row rows[VT_TABLE_6], const vt_experiment *e)
 {
-    vitcl_status st = VITCL_OK;
-
     memcpy(rows, table, sizeof table);
     for (size_t i = 0; i < VT_TABLE_6; i++) {
         vt_cost_row *r = &rows[i];
         const double pictures = jft * r->epochs;
         vt_size s;
 
-        VT_TRY(vt_table_6_size(&s, e, r->preset, SIDE, 1));
+        VT_RET(vt_table_6_size(&s, e, r->preset, SIDE, 1));
         r->parameters = s.parameters;
         r->memory = s.weights + s.activations;
         r->gmac = s.gmac - (double)s.width * (double)s.classes / 1e9;
         r->all = 6 * r->gmac * 1e9 * pictures / 1e18;
         r->inside = r->all - 6 * padding(r) * pictures / 1e18;
     }
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -55,23 +55,20 @@ static vitcl_status find_paths(paths *p, const vt_experiment *e,
     static const char *const outs[] = {"train.txt", "eval.json",
                                        "fewshot.jsonl", ""};
     const vt_run *from = r->from[0] ? vt_run_named(e, r->from) : NULL;
-    vitcl_status st;
 
-    VT_TRY(vt_study_path(p->folder, e, "runs/%s", r->id));
-    VT_TRY(vt_study_path(p->state, e, "runs/%s/training.safetensors", r->id));
+    VT_RET(vt_study_path(p->folder, e, "runs/%s", r->id));
+    VT_RET(vt_study_path(p->state, e, "runs/%s/training.safetensors", r->id));
     if (r->model)
         snprintf(p->from, sizeof p->from, "%s", e->model.path);
     else
-        VT_TRY(vt_study_path(p->from, e, "runs/%s", from ? from->id : ""));
-    VT_TRY(vt_study_path(p->start, e, "files/%s.start", r->id));
-    VT_TRY(vt_study_path(p->config, e, "files/%s.config.json", r->id));
-    VT_TRY(vt_study_path(p->settings, e, "files/%s.settings.json", r->id));
-    VT_TRY(vt_study_path(p->log, e, "files/%s.log.jsonl", r->id));
-    VT_TRY(vt_study_path(p->messages, e, "files/%s.messages.txt", r->id));
-    VT_TRY(vt_study_path(p->predicted, e, "%s", VT_PREDICTED));
-    VT_TRY(vt_study_path(p->out, e, "files/%s.%s", r->id, outs[stage]));
-done:
-    return st;
+        VT_RET(vt_study_path(p->from, e, "runs/%s", from ? from->id : ""));
+    VT_RET(vt_study_path(p->start, e, "files/%s.start", r->id));
+    VT_RET(vt_study_path(p->config, e, "files/%s.config.json", r->id));
+    VT_RET(vt_study_path(p->settings, e, "files/%s.settings.json", r->id));
+    VT_RET(vt_study_path(p->log, e, "files/%s.log.jsonl", r->id));
+    VT_RET(vt_study_path(p->messages, e, "files/%s.messages.txt", r->id));
+    VT_RET(vt_study_path(p->predicted, e, "%s", VT_PREDICTED));
+    return vt_study_path(p->out, e, "files/%s.%s", r->id, outs[stage]);
 }
 
 /* Held-out pictures: a fifth, at most a thousand. */
@@ -84,7 +81,6 @@ static vitcl_status words_train(command_words *c, paths *p,
                                 const vt_experiment *e, const vt_run_job *j)
 {
     const vt_run *r = j->run;
-    vitcl_status st = VITCL_OK;
     char *rate = c->number[c->numbers++];
 
     put(c, r->from[0] || r->model ? "finetune" : "train", NULL);
@@ -100,16 +96,16 @@ static vitcl_status words_train(command_words *c, paths *p,
         return VITCL_OK;
     }
     /* what is left of an earlier one */
-    VT_TRY(vt_study_remove(p->folder));
-    VT_TRY(vt_study_remove(p->log));
+    VT_RET(vt_study_remove(p->folder));
+    VT_RET(vt_study_remove(p->log));
     if (r->from[0] && r->prepare) {
-        VT_TRY(vt_study_folder(p->start));
-        VT_TRY(r->prepare(p->start, p->from, r));
+        VT_RET(vt_study_folder(p->start));
+        VT_RET(r->prepare(p->start, p->from, r));
         put(c, "-m", p->start);
     } else if (r->from[0] || r->model) {
         put(c, "-m", p->from);
     } else {
-        VT_TRY(vt_study_write(p->config, r->config));
+        VT_RET(vt_study_write(p->config, r->config));
         put(c, "--config", p->config);
     }
     put(c, "--data", j->data.path);
@@ -120,7 +116,7 @@ static vitcl_status words_train(command_words *c, paths *p,
     put_count(c, "--random-state", r->state);
     put_count(c, "--save-every", 200);
     if (r->settings[0]) {
-        VT_TRY(vt_study_write(p->settings, r->settings));
+        VT_RET(vt_study_write(p->settings, r->settings));
         put(c, "--settings", p->settings);
     }
     if (r->freeze)
@@ -133,8 +129,7 @@ static vitcl_status words_train(command_words *c, paths *p,
         put_count(c, "--size", r->size);
     if (r->score == VT_SCORE_HELD_OUT)
         put_count(c, "--hold-out", held_out(r));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void words_score(command_words *c, const paths *p,
@@ -247,22 +242,21 @@ static int put_real(char *out, size_t room, double v)
 static vitcl_status write_result(const vt_run_job *j, const vt_experiment *e,
                                  bool diverged)
 {
-    vitcl_status st = VITCL_OK;
     vt_run r = *j->run;
     paths p;
     char path[VT_STUDY_PATH], text[1024];
     size_t n;
 
     r.accuracy = diverged ? 0 : (double)NAN;
-    VT_TRY(find_paths(&p, e, &r, TRAIN));
+    VT_RET(find_paths(&p, e, &r, TRAIN));
     if (!diverged && r.score == VT_SCORE_HELD_OUT)
-        VT_TRY(read_held_out(&r.accuracy, &p, &r));
-    VT_TRY(find_paths(&p, e, &r, SCORE));
+        VT_RET(read_held_out(&r.accuracy, &p, &r));
+    VT_RET(find_paths(&p, e, &r, SCORE));
     if (!diverged && r.score == VT_SCORE_TEST)
-        VT_TRY(read_score(&r.accuracy, p.out));
-    VT_TRY(find_paths(&p, e, &r, FEWSHOT));
+        VT_RET(read_score(&r.accuracy, p.out));
+    VT_RET(find_paths(&p, e, &r, FEWSHOT));
     if (!diverged && r.shots[0])
-        VT_TRY(read_shots(&r, p.out));
+        VT_RET(read_shots(&r, p.out));
     n = (size_t)vt_snprint(text, sizeof text, "{\"accuracy\": ");
 #define PUT(...) n += (size_t)vt_snprint(text + n, sizeof text - n, __VA_ARGS__)
     n += (size_t)put_real(text + n, sizeof text - n, r.accuracy);
@@ -275,10 +269,8 @@ static vitcl_status write_result(const vt_run_job *j, const vt_experiment *e,
     PUT("], \"diverged\": %s, \"seconds\": %.1f}\n",
         diverged ? "true" : "false", (vt_now_ms() - j->began) / 1e3);
 #undef PUT
-    VT_TRY(vt_study_result_path(path, e, &r));
-    VT_TRY(vt_study_write(path, text));
-done:
-    return st;
+    VT_RET(vt_study_result_path(path, e, &r));
+    return vt_study_write(path, text);
 }
 
 /* Whether its training must begin again, since a score is missing; once. */
@@ -328,13 +320,9 @@ done:
 vitcl_status vt_run_job_begin(vt_run_job *j, vt_experiment *e,
                               const vt_run *run)
 {
-    vitcl_status st;
-
     *j = (vt_run_job){.run = run, .began = vt_now_ms()};
-    VT_TRY(vt_subset_make(&j->data, e, run, run->pictures, e->tests));
-    VT_TRY(start_stage(j, e));
-done:
-    return st;
+    VT_RET(vt_subset_make(&j->data, e, run, run->pictures, e->tests));
+    return start_stage(j, e);
 }
 
 /* A learning rate may be too large: that is a result of a sweep. An earlier

@@ -240,7 +240,6 @@ void vt_evidence_add(vt_evidence *e, const float *logits, uint32_t label,
 
 vitcl_status vt_evidence_save(const vt_evidence *e, const char *folder)
 {
-    vitcl_status st = VITCL_OK;
     vt_certainty c;
 
     for (size_t i = 0; i < e->n * e->classes; i++)
@@ -248,11 +247,9 @@ vitcl_status vt_evidence_save(const vt_evidence *e, const char *folder)
             return VITCL_OK; /* nothing can be fitted to it */
     if (!e->n)
         return VITCL_OK;
-    VT_TRY(
+    VT_RET(
         vt_certainty_fit(&c, e->logits, e->label, e->detail, e->n, e->classes));
-    VT_TRY(vt_certainty_write(folder, &c));
-done:
-    return st;
+    return vt_certainty_write(folder, &c);
 }
 
 void vt_evidence_free(vt_evidence *e)

@@ -14,20 +14,17 @@
 /* For a message: 0.1, not all digits of the nearest double. */
 static vitcl_status to_text(char **out, const vt_json *v, const char *unset)
 {
-    vitcl_status st;
     double number;
     vt_text t;
 
-    VT_TRY(vt_text_open(&t));
+    VT_RET(vt_text_open(&t));
     if (vt_json_number(&number, v))
         vt_print(t.f, "%.9g", number);
     else if (v)
         vt_json_print(t.f, v);
     else
         fputs(unset, t.f);
-    VT_TRY(vt_text_take(out, &t));
-done:
-    return st;
+    return vt_text_take(out, &t);
 }
 
 static vitcl_status refuse(const char *folder, const char *key, const char *old,

@@ -84,20 +84,19 @@ static vitcl_status add_numbers(writer *w, const char *name, vt_file_dtype type,
 static vitcl_status read_weight(float *out, const vt_checkpoint *c,
                                 size_t index, const char *kind)
 {
-    vitcl_status st;
     const uint64_t n = vt_trainer_elements(c->trainer, index);
     uint64_t i = 0;
 
-    VT_TRY(vt_trainer_read(out, c->trainer, index, kind));
+    VT_RET(vt_trainer_read(out, c->trainer, index, kind));
     while (i < n && isfinite(out[i]))
         i++;
     if (i < n)
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: the parameter %.80s is not finite and is not saved; "
-                     "train with a lower learning rate",
-                     c->folder, vt_trainer_parameter(c->trainer, index)->name);
-done:
-    return st;
+        return vt_fail(
+            VITCL_EINVAL,
+            "%s: the parameter %.80s is not finite and is not saved; "
+            "train with a lower learning rate",
+            c->folder, vt_trainer_parameter(c->trainer, index)->name);
+    return VITCL_OK;
 }
 
 /* Tensor index: HEAD + parameter * kinds + kind. */
@@ -218,13 +217,10 @@ static void sync_folder(const char *folder)
 
 vitcl_status vt_checkpoint_save(const vt_checkpoint *c, long step)
 {
-    vitcl_status st;
-
-    VT_TRY(write_state(c, step));
-    VT_TRY(write_model(c, c->folder));
+    VT_RET(write_state(c, step));
+    VT_RET(write_model(c, c->folder));
     sync_folder(c->folder);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_checkpoint_model(const vt_checkpoint *c)
@@ -304,12 +300,8 @@ done:
 /* All bytes of a tensor. */
 static vitcl_status read_bytes(void *out, const vt_tensor *x)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_tensor_bytes(out, x, 0, x->size));
-    VT_TRY(vt_tensor_check(x, out));
-done:
-    return st;
+    VT_RET(vt_tensor_bytes(out, x, 0, x->size));
+    return vt_tensor_check(x, out);
 }
 
 static vitcl_status read_scalar(int64_t *out, const vt_tensors *t,
@@ -327,44 +319,34 @@ static vitcl_status read_scalar(int64_t *out, const vt_tensors *t,
 /* Of an older version's file: none. */
 static vitcl_status read_notes(vt_notes *out, const vt_tensors *t)
 {
-    vitcl_status st = VITCL_OK;
     const vt_tensor *x = vt_tensors_get(t, "notes");
     vt_notes n = {0};
 
-    if (x && (x->dtype != VT_FILE_F64 || x->count != NOTES)) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: notes are not %zu 64-bit numbers",
-                     vt_tensors_path(t), NOTES);
-        goto done;
-    }
+    if (x && (x->dtype != VT_FILE_F64 || x->count != NOTES))
+        return vt_fail(VITCL_ECORRUPT, "%s: notes are not %zu 64-bit numbers",
+                       vt_tensors_path(t), NOTES);
     if (x)
-        VT_TRY(read_bytes(&n, x));
+        VT_RET(read_bytes(&n, x));
     if (!(n.steps >= 0 && n.steps <= INT32_MAX && n.best_epoch >= 0 &&
-          n.best_epoch <= INT32_MAX && n.best_epoch == floor(n.best_epoch))) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: notes are out of range",
-                     vt_tensors_path(t));
-        goto done;
-    }
+          n.best_epoch <= INT32_MAX && n.best_epoch == floor(n.best_epoch)))
+        return vt_fail(VITCL_ECORRUPT, "%s: notes are out of range",
+                       vt_tensors_path(t));
     *out = n;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status read_unscored(vt_unscored *out, const vt_tensors *t)
 {
-    vitcl_status st = VITCL_OK;
     const vt_tensor *x = vt_tensors_get(t, UNSCORED);
     double last[2] = {0};
 
-    if (x && (x->dtype != VT_FILE_F64 || x->count != 2)) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: %s is not two 64-bit numbers",
-                     vt_tensors_path(t), UNSCORED);
-        goto done;
-    }
+    if (x && (x->dtype != VT_FILE_F64 || x->count != 2))
+        return vt_fail(VITCL_ECORRUPT, "%s: %s is not two 64-bit numbers",
+                       vt_tensors_path(t), UNSCORED);
     if (x)
-        VT_TRY(read_bytes(last, x));
+        VT_RET(read_bytes(last, x));
     *out = (vt_unscored){x != NULL, last[0], last[1]};
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status read_parameter(vt_trainer *t, size_t index,

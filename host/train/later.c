@@ -54,10 +54,9 @@ static void *run(void *context)
 vitcl_status vt_later_new(vt_later **out, bool thread, vt_later_work work,
                           void *context)
 {
-    vitcl_status st = VITCL_OK;
     vt_later *l = NULL;
 
-    VT_TRY(VT_NEW(&l, 1));
+    VT_RET(VT_NEW(&l, 1));
     l->work = work;
     l->context = context;
     pthread_mutex_init(&l->lock, NULL);
@@ -65,8 +64,7 @@ vitcl_status vt_later_new(vt_later **out, bool thread, vt_later_work work,
     pthread_cond_init(&l->done_more, NULL);
     l->runs = thread && pthread_create(&l->thread, NULL, run, l) == 0;
     *out = l;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_later_free(vt_later *l)

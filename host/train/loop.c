@@ -50,7 +50,6 @@ static void give_best(vitcl_train_event *e, const vt_notes *n)
  * the two scores this epoch again and writes the same model. */
 static vitcl_status keep_best(vitcl_train_event *e, vt_loop *l)
 {
-    vitcl_status st = VITCL_OK;
     vt_notes *n = &l->notes;
     const double accuracy = e->held_out_accuracy;
     const double loss =
@@ -61,14 +60,13 @@ static vitcl_status keep_best(vitcl_train_event *e, vt_loop *l)
          (!(accuracy > n->best_accuracy) && !(loss < n->best_loss))))
         return VITCL_OK;
     if (l->ranks->rank == 0)
-        VT_TRY(vt_checkpoint_best(&l->checkpoint));
+        VT_RET(vt_checkpoint_best(&l->checkpoint));
     n->best_epoch = e->epoch;
     n->best_accuracy = accuracy;
     n->best_loss = loss;
     e->best = 1;
     give_best(e, n);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* After `steps` steps. */
@@ -117,7 +115,6 @@ static vitcl_status one_pass(vt_micro_result *out, vt_loop *l,
                              const vt_batch *b, long step, uint32_t pass,
                              const vt_halts *halts)
 {
-    vitcl_status st = VITCL_OK;
     uint32_t at;
     const uint32_t n = vt_share_pass(&at, &l->share, pass);
     const float *targets;
@@ -130,17 +127,14 @@ static vitcl_status one_pass(vt_micro_result *out, vt_loop *l,
         return VITCL_OK;
     vt_filled_take(&part, &l->filled, b, at, n);
     vt_trainer_begin(l->trainer, step, pass);
-    VT_TRY(vt_answers_begin(&targets, &l->answers, &part));
-    VT_TRY(vt_trainer_batch_halting(&loss, l->trainer, part.pixels, targets,
+    VT_RET(vt_answers_begin(&targets, &l->answers, &part));
+    VT_RET(vt_trainer_batch_halting(&loss, l->trainer, part.pixels, targets,
                                     halts));
-    if (!isfinite(loss)) {
-        st = not_finite(l, loss, step);
-        goto done;
-    }
-    VT_TRY(vt_answers_count(&tally, &l->answers, targets, n));
+    if (!isfinite(loss))
+        return not_finite(l, loss, step);
+    VT_RET(vt_answers_count(&tally, &l->answers, targets, n));
     *out = (vt_micro_result){loss, tally.right};
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Does no later pass of this rank's last slice have a picture? */
@@ -156,63 +150,56 @@ static bool completes(const vt_loop *l, uint32_t first, uint32_t i)
 /* This rank's part of a batch: its gradients, losses and right answers. */
 static vitcl_status my_passes(vt_loop *l, const vt_batch *b, long step)
 {
-    vitcl_status st = VITCL_OK;
     const uint32_t first = l->ranks->rank * l->passes;
     const uint32_t a_slice = vt_share_passes(&l->share);
 
     for (uint32_t i = 0; i < l->passes; i++) {
-        VT_TRY(one_pass(&l->mine[i], l, b, step, first + i,
+        VT_RET(one_pass(&l->mine[i], l, b, step, first + i,
                         l->slices && completes(l, first, i)
                             ? vt_slices_halts(l->slices)
                             : NULL));
         if (l->slices && (i + 1) % a_slice == 0 && i + 1 < l->passes)
-            VT_TRY(vt_slices_add(l->slices));
+            VT_RET(vt_slices_add(l->slices));
     }
     if (l->slices)
-        VT_TRY(vt_slices_total(l->slices));
-done:
-    return st;
+        VT_RET(vt_slices_total(l->slices));
+    return VITCL_OK;
 }
 
 static vitcl_status one_step(vitcl_train_event *e, vt_loop *l, long step)
 {
-    vitcl_status st = VITCL_OK;
     const uint32_t micro = l->s->o.micro;
     uint64_t right = 0;
     double sum = 0;
     vt_batch b;
 
-    VT_TRY(vt_batches_next(&b, l->batches));
+    VT_RET(vt_batches_next(&b, l->batches));
     if (l->job->show && step == l->feed.first)
-        VT_TRY(vt_training_show(l->job, &l->feed, &b, step));
-    VT_TRY(my_passes(l, &b, step));
-    VT_TRY(vt_ranks_gather(l->ranks, l->all, l->mine,
+        VT_RET(vt_training_show(l->job, &l->feed, &b, step));
+    VT_RET(my_passes(l, &b, step));
+    VT_RET(vt_ranks_gather(l->ranks, l->all, l->mine,
                            l->passes * sizeof *l->mine));
     for (uint32_t i = 0; i < l->passes * l->ranks->count; i++) {
         sum += l->all[i].loss;
         right += l->all[i].right;
     }
     e->lr = vt_learning_rate(&l->schedule, step);
-    VT_TRY(vt_trainer_update(l->trainer, e->lr, step));
+    VT_RET(vt_trainer_update(l->trainer, e->lr, step));
     e->step = (uint64_t)step + 1;
     e->epoch = (uint32_t)(step / l->epoch_steps) + 1;
     e->loss = sum * micro / l->s->o.batch;
     e->accuracy = (double)right / (double)(l->s->o.batch * l->answers.asked);
     count_step(e, &l->notes, step % l->epoch_steps == 0);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status save(vitcl_train_event *e, const vt_loop *l)
 {
-    vitcl_status st = VITCL_OK;
-
     if (!e->saved && l->ranks->rank == 0)
-        VT_TRY(vt_checkpoint_save(&l->checkpoint, (long)e->step));
+        VT_RET(vt_checkpoint_save(&l->checkpoint, (long)e->step));
     e->saved = 1;
     *l->job->kept = true;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* A resumed training reports a step again whose pictures were not scored. */
@@ -284,7 +271,6 @@ static vitcl_status stopped_before(bool *stop, const vt_loop *l)
 
 static vitcl_status go(vitcl_train_event *out, vt_loop *l, long first)
 {
-    vitcl_status st = VITCL_OK;
     vitcl_train_event e = {.size = sizeof e,
                            .step = (uint64_t)first,
                            .steps = (uint64_t)l->steps,
@@ -294,7 +280,7 @@ static vitcl_status go(vitcl_train_event *out, vt_loop *l, long first)
     bool stop = !l->unscored.due && patience_ends(l, first);
 
     if ((stop || first == l->steps) && first > 0 && l->ranks->rank == 0)
-        VT_TRY(vt_checkpoint_model(&l->checkpoint));
+        VT_RET(vt_checkpoint_model(&l->checkpoint));
     e.early = stop;
     give_best(&e, &l->notes);
     e.activation_bytes = memory.arena;
@@ -302,58 +288,54 @@ static vitcl_status go(vitcl_train_event *out, vt_loop *l, long first)
     e.state_bytes = memory.states;
     if (l->unscored.due) {
         repeat_event(&e, l);
-        VT_TRY(end_step(&e, l, &stop));
+        VT_RET(end_step(&e, l, &stop));
     }
     *out = e;
     if (!stop && first < l->steps)
-        VT_TRY(stopped_before(&stop, l));
+        VT_RET(stopped_before(&stop, l));
     for (long step = first; step < l->steps && !stop; step++) {
-        VT_TRY(one_step(&e, l, step));
-        VT_TRY(end_step(&e, l, &stop));
+        VT_RET(one_step(&e, l, step));
+        VT_RET(end_step(&e, l, &stop));
         *out = e;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Copies of the data on other machines may be of another day. */
 static vitcl_status check_copies(const vt_training *job, const vt_dataset *d,
                                  const char *what)
 {
-    vitcl_status st = VITCL_OK;
     char text[VT_RANKS_TEXT] = "", theirs[VT_RANKS_TEXT];
     uint32_t other;
 
     if (!job->ranks->mpi || !d)
         return VITCL_OK;
-    VT_TRY(vt_dataset_hash(text, d));
-    VT_TRY(vt_ranks_alike(job->ranks, text, &other, theirs));
+    VT_RET(vt_dataset_hash(text, d));
+    VT_RET(vt_ranks_alike(job->ranks, text, &other, theirs));
     if (other) {
-        VT_TRY(vt_ranks_leave(job->ranks));
-        st = vt_fail(VITCL_EINVAL,
-                     "rank %u has other pictures %s than rank 0: names, labels "
-                     "or contents differ; give all ranks the same",
-                     other, what);
+        VT_RET(vt_ranks_leave(job->ranks));
+        return vt_fail(
+            VITCL_EINVAL,
+            "rank %u has other pictures %s than rank 0: names, labels "
+            "or contents differ; give all ranks the same",
+            other, what);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Scores of other pictures are not compared. The state is written before the
  * settings: a training that is killed between them has still forgotten. */
 static vitcl_status renew(vt_loop *l, long step)
 {
-    vitcl_status st = VITCL_OK;
     vt_notes *n = &l->notes;
 
     if (l->s->other_val && n->best_epoch > 0) {
         n->best_epoch = n->best_accuracy = n->best_loss = 0;
-        VT_TRY(vt_checkpoint_save(&l->checkpoint, step));
+        VT_RET(vt_checkpoint_save(&l->checkpoint, step));
     }
     if (l->s->renewed)
-        VT_TRY(vt_settings_save(l->s, l->job->folder));
-done:
-    return st;
+        VT_RET(vt_settings_save(l->s, l->job->folder));
+    return VITCL_OK;
 }
 
 vitcl_status vt_train(vitcl_train_event *out, const vt_training *job)

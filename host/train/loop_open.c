@@ -32,14 +32,13 @@ void vt_loop_close(vt_loop *l)
 
 static vitcl_status choose(vt_loop *l)
 {
-    vitcl_status st = VITCL_OK;
     const size_t n = vt_dataset_count(l->job->data);
     vt_random r = vt_random_new(l->s->o.random_state ^ HOLD, n, 0);
 
     if (l->s->o.hold_out >= n)
         return vt_fail(VITCL_EINVAL, "cannot hold out %u of %zu pictures",
                        l->s->o.hold_out, n);
-    VT_TRY(VT_NEW(&l->chosen, n));
+    VT_RET(VT_NEW(&l->chosen, n));
     vt_shuffle(l->chosen, n, vt_random_next(&r));
     l->trained = n - l->s->o.hold_out;
     l->held = (vt_held_out){.feed = &l->feed,
@@ -50,31 +49,28 @@ static vitcl_status choose(vt_loop *l)
     l->steps = l->epoch_steps * (long)l->s->o.epochs;
     if (l->steps / l->epoch_steps != (long)l->s->o.epochs ||
         l->steps > INT32_MAX)
-        st = vt_fail(
+        return vt_fail(
             VITCL_EINVAL,
             "too many epochs: a training run has at most 2^31 - 1 steps");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Pictures of their own to score. */
 static vitcl_status open_val(vt_loop *l)
 {
-    vitcl_status st = VITCL_OK;
     const vt_dataset *val = l->job->val;
     const size_t n = val ? vt_dataset_count(val) : 0;
 
     if (!val)
         return VITCL_OK;
-    VT_TRY(VT_NEW(&l->val, n));
+    VT_RET(VT_NEW(&l->val, n));
     for (size_t i = 0; i < n; i++)
         l->val[i] = i;
     l->held.d = val;
     l->held.chosen = l->val;
     l->held.count = n;
     l->held.label = l->job->val_label;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* A training must be resumed with the pictures and classes it began with. */
@@ -132,7 +128,6 @@ done:
 
 static vitcl_status share(vt_loop *l)
 {
-    vitcl_status st = VITCL_OK;
     const vt_settings *s = l->s;
     const uint32_t n = l->ranks->count, each = s->o.slices / n;
     uint32_t passes;
@@ -140,24 +135,22 @@ static vitcl_status share(vt_loop *l)
     l->share = (vt_share){s->o.batch, s->o.slices, s->o.micro};
     passes = vt_share_passes(&l->share) * s->o.slices;
     l->passes = passes / n;
-    VT_TRY(vt_filled_new(&l->filled, &l->feed, s->o.micro));
-    VT_TRY(VT_NEW(&l->mine, l->passes));
-    VT_TRY(VT_NEW(&l->all, passes));
+    VT_RET(vt_filled_new(&l->filled, &l->feed, s->o.micro));
+    VT_RET(VT_NEW(&l->mine, l->passes));
+    VT_RET(VT_NEW(&l->all, passes));
     if (s->o.slices > 1)
-        VT_TRY(vt_slices_new(&l->slices, l->trainer, l->ranks));
+        VT_RET(vt_slices_new(&l->slices, l->trainer, l->ranks));
     if (n > 1) {
         l->feed.from = vt_share_begin(&l->share, each * l->ranks->rank);
         l->feed.to = vt_share_begin(&l->share, each * (l->ranks->rank + 1));
         l->feed.first_whole = l->job->show != NULL;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Options of the batches. */
 static vitcl_status open_feed(vt_loop *l)
 {
-    vitcl_status st = VITCL_OK;
     const vt_training *job = l->job;
     const vt_settings *s = l->s;
     const vt_config *c = vt_model_config(l->model);
@@ -179,30 +172,27 @@ static vitcl_status open_feed(vt_loop *l)
                                    .workers = job->workers};
     if (!vt_augment_named(&l->feed.augment, s->o.augment, l->feed.height,
                           l->feed.width))
-        VT_TRY(vt_fail(VITCL_EINVAL,
+        VT_RET(vt_fail(VITCL_EINVAL,
                        "augmentation \"%s\" is none of none, crop, light, full",
                        s->o.augment));
-    VT_TRY(vt_augment_change(&l->feed.augment, s->file, "settings"));
-    VT_TRY(vt_model_preprocess(&l->feed.how, l->model, l->feed.height,
-                               l->feed.width));
-done:
-    return st;
+    VT_RET(vt_augment_change(&l->feed.augment, s->file, "settings"));
+    return vt_model_preprocess(&l->feed.how, l->model, l->feed.height,
+                               l->feed.width);
 }
 
 vitcl_status vt_loop_open(vt_loop *l, const vt_training *job)
 {
-    vitcl_status st = VITCL_OK;
     const vt_config *c;
     const vt_settings *s = job->settings;
 
     l->job = job, l->s = s, l->ranks = job->ranks;
-    VT_TRY(choose(l));
-    VT_TRY(open_val(l));
-    VT_TRY(vt_settings_optimizer(&l->optimizer, &l->schedule, s, l->steps));
-    VT_TRY(vt_model_open(&l->model, job->folder));
-    VT_TRY(check_data(l));
+    VT_RET(choose(l));
+    VT_RET(open_val(l));
+    VT_RET(vt_settings_optimizer(&l->optimizer, &l->schedule, s, l->steps));
+    VT_RET(vt_model_open(&l->model, job->folder));
+    VT_RET(check_data(l));
     c = vt_model_config(l->model);
-    VT_TRY(vt_trainer_new(
+    VT_RET(vt_trainer_new(
         &l->trainer, l->model, &l->optimizer,
         &(vt_trainer_options){.dev = job->dev,
                               .gemm = job->gemm,
@@ -213,8 +203,8 @@ vitcl_status vt_loop_open(vt_loop *l, const vt_training *job)
                               .width = c->width_px,
                               .masked = s->masked,
                               .random_state = (unsigned)s->o.random_state}));
-    VT_TRY(check_parameters(l));
-    VT_TRY(vt_answers_new(&l->answers, l->trainer, s->o.micro, s->masked,
+    VT_RET(check_parameters(l));
+    VT_RET(vt_answers_new(&l->answers, l->trainer, s->o.micro, s->masked,
                           l->optimizer.label_smoothing));
     l->checkpoint = (vt_checkpoint){job->folder,   l->trainer,        l->model,
                                     &l->optimizer, s->o.random_state, &l->notes,
@@ -223,10 +213,9 @@ vitcl_status vt_loop_open(vt_loop *l, const vt_training *job)
     l->held.averages = l->optimizer.ema > 0;
     l->held.progress = job->scoring;
     l->held.context = job->context;
-    VT_TRY(open_feed(l));
-    VT_TRY(share(l));
+    VT_RET(open_feed(l));
+    VT_RET(share(l));
     if (l->optimizer.ema > 0)
-        VT_TRY(start_averages(l));
-done:
-    return st;
+        VT_RET(start_averages(l));
+    return VITCL_OK;
 }

@@ -89,15 +89,12 @@ static const char *class_of(const void *dataset, uint32_t index)
 vitcl_status vt_model_files_config(char **out, vt_timm_config *c,
                                    const vt_dataset *d)
 {
-    vitcl_status st;
     vt_text text;
 
     c->classes = c->labels = d ? vt_dataset_classes(d) : 0;
     c->label = class_of;
     c->of = d;
-    VT_TRY(vt_text_open(&text));
+    VT_RET(vt_text_open(&text));
     vt_timm_config_write(text.f, c);
-    VT_TRY(vt_text_take(out, &text));
-done:
-    return st;
+    return vt_text_take(out, &text);
 }

@@ -60,7 +60,6 @@ vitcl_status vt_optimizer_config_change(vt_optimizer_config *out,
                                         const vt_json *settings,
                                         const char *name)
 {
-    vitcl_status st = VITCL_OK;
     vt_optimizer_config r = *out;
     const vt_json *betas = vt_json_get(settings, "betas");
     const char *word = "";
@@ -70,7 +69,7 @@ vitcl_status vt_optimizer_config_change(vt_optimizer_config *out,
         if (optimizers[i].optimizer == r.optimizer)
             word = optimizers[i].name;
     i = 0;
-    VT_TRY(vt_optimizer_config_word(&word, settings, "optimizer", name));
+    VT_RET(vt_optimizer_config_word(&word, settings, "optimizer", name));
     while (i < VT_COUNT(optimizers) && strcmp(word, optimizers[i].name) != 0)
         i++;
     if (i == VT_COUNT(optimizers))
@@ -82,7 +81,7 @@ vitcl_status vt_optimizer_config_change(vt_optimizer_config *out,
         return vt_fail(VITCL_ECORRUPT, "%s: \"betas\" must be two numbers",
                        name);
 #define FIELD(member, json, key, low, high)                                    \
-    VT_TRY(vt_json_within(&r.member, json, key, low, high, name))
+    VT_RET(vt_json_within(&r.member, json, key, low, high, name))
     FIELD(momentum, vt_json_get(settings, "momentum"), "momentum", 0, 1);
     FIELD(beta1, vt_json_at(betas, 0), "betas", 0, BELOW_ONE);
     FIELD(beta2, vt_json_at(betas, 1), "betas", 0, BELOW_ONE);
@@ -98,8 +97,7 @@ vitcl_status vt_optimizer_config_change(vt_optimizer_config *out,
     FIELD(ema, vt_json_get(settings, "ema"), "ema", 0, BELOW_ONE);
 #undef FIELD
     *out = r;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_optimizer_config_used(const vt_optimizer_config *c,
@@ -121,16 +119,14 @@ vitcl_status vt_optimizer_config_used(const vt_optimizer_config *c,
 vitcl_status vt_optimizer_config_read(vt_optimizer_config *out,
                                       const vt_json *settings, const char *name)
 {
-    vitcl_status st;
     vt_optimizer_config r = {.optimizer = VT_ADAMW,
                              .momentum = 0.9,
                              .beta1 = 0.9,
                              .beta2 = 0.999,
                              .eps = 1e-8};
 
-    VT_TRY(vt_optimizer_config_change(&r, settings, name));
-    VT_TRY(vt_optimizer_config_used(&r, settings, name));
+    VT_RET(vt_optimizer_config_change(&r, settings, name));
+    VT_RET(vt_optimizer_config_used(&r, settings, name));
     *out = r;
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -56,18 +56,16 @@ void vt_pictures_remark(const vt_dataset *d, const vitcl_train_options *o,
 vitcl_status vt_pictures_shared(const vt_dataset *d, const vt_dataset *val,
                                 const vitcl_train_options *o, void *context)
 {
-    vitcl_status st;
     vt_shared s;
 
-    VT_TRY(vt_dataset_shared(&s, d, val, UINT32_MAX));
+    VT_RET(vt_dataset_shared(&s, d, val, UINT32_MAX));
     if (s.count)
         tell(o, context,
              "%u of the %u pictures to score %s among those to train, too, "
              "such as %s: the scores will be too good",
              s.count, vt_dataset_count(val), s.count == 1 ? "is" : "are",
              s.name);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- a new training ---- */
@@ -285,12 +283,9 @@ vitcl_status vt_pictures_judge(const vt_dataset *d,
 vitcl_status vt_pictures_augment(const char **out, double *asymmetry,
                                  const vt_dataset *d)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_dataset_asymmetry(asymmetry, d));
+    VT_RET(vt_dataset_asymmetry(asymmetry, d));
     *out = *asymmetry > VT_ASYMMETRIC ? "crop" : "light";
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_pictures_tell(const vt_dataset *d, const vitcl_train_options *o,

@@ -53,7 +53,6 @@ uint32_t vt_ranks_rank(uint32_t *count)
 
 vitcl_status vt_ranks_open(vt_ranks *out)
 {
-    vitcl_status st = VITCL_OK;
     const struct kind *const k = find();
     const uint32_t started = k ? number(k->count) : 1;
     vt_ranks r = {.count = 1};
@@ -72,9 +71,9 @@ vitcl_status vt_ranks_open(vt_ranks *out)
                        started);
     module.file = k->module;
     module.variable = k->variable;
-    VT_TRY(vt_module_load(&module));
+    VT_RET(vt_module_load(&module));
     r.mpi = module.loaded;
-    VT_TRY(told(r.mpi->begin(&rank, &count, &r.threads)));
+    VT_RET(told(r.mpi->begin(&rank, &count, &r.threads)));
     if ((uint32_t)count != started || (uint32_t)rank != number(k->rank))
         return vt_fail(VITCL_EIO,
                        "mpirun started rank %u of %u, but MPI knows of rank %d "
@@ -84,8 +83,7 @@ vitcl_status vt_ranks_open(vt_ranks *out)
     r.count = started;
     vt_log("rank %u of %u", r.rank, r.count);
     *out = r;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_ranks_close(const vt_ranks *r)

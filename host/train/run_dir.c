@@ -97,15 +97,14 @@ done:
 
 vitcl_status vt_run_dir_check(const char *path)
 {
-    vitcl_status st = VITCL_OK;
     bool begins, state, best, model, exists;
 
-    VT_TRY(has(&begins, path, VT_RUN_DIR_MARK));
-    VT_TRY(has(&state, path, "training.safetensors"));
-    VT_TRY(has(&best, path, "best"));
+    VT_RET(has(&begins, path, VT_RUN_DIR_MARK));
+    VT_RET(has(&state, path, "training.safetensors"));
+    VT_RET(has(&best, path, "best"));
     model = state || best;
     for (size_t i = 0; i < VT_COUNT(files) && !model && !begins; i++) {
-        VT_TRY(has(&exists, path, files[i]));
+        VT_RET(has(&exists, path, files[i]));
         model = exists && i < MODEL_FILES;
         if (exists && !model)
             return vt_fail(VITCL_EINVAL,
@@ -114,12 +113,11 @@ vitcl_status vt_run_dir_check(const char *path)
                            path, files[i]);
     }
     if (model)
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: a model exists already; resume it or name another "
-                     "folder",
-                     path);
-done:
-    return st;
+        return vt_fail(VITCL_EINVAL,
+                       "%s: a model exists already; resume it or name another "
+                       "folder",
+                       path);
+    return VITCL_OK;
 }
 
 vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)

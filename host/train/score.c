@@ -47,17 +47,14 @@ void vt_answers_free(vt_answers *a)
 vitcl_status vt_answers_begin(const float **targets, vt_answers *a,
                               const vt_batch *b)
 {
-    vitcl_status st = VITCL_OK;
-
     if (!a->masked) {
         *targets = b->targets;
         return VITCL_OK;
     }
-    VT_TRY(vt_trainer_corrupt(a->trainer, b->source));
+    VT_RET(vt_trainer_corrupt(a->trainer, b->source));
     vt_mask_targets(a->targets, b->colour, a->micro * a->rows, a->smoothing);
     *targets = a->targets;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- counting ---- */
@@ -119,13 +116,10 @@ static void count(vt_score_sums *out, const vt_answers *a, const float *targets,
 vitcl_status vt_answers_count(vt_score_sums *out, vt_answers *a,
                               const float *targets, uint32_t n)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_trainer_logits(a->logits, a->trainer));
+    VT_RET(vt_trainer_logits(a->logits, a->trainer));
     for (uint32_t i = 0; i < n; i++)
         count(out, a, targets, i, NULL);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- held-out pictures ---- */
@@ -184,12 +178,11 @@ static void close_scoring(score_rounds *s)
 static vitcl_status open_scoring(score_rounds *s, vt_answers *a,
                                  const vt_held_out *h)
 {
-    vitcl_status st = VITCL_OK;
     const vt_ranks *r = h->ranks;
     vt_batches_options o = *h->feed;
 
     *s = (score_rounds){.a = a, .h = h};
-    VT_TRY(VT_NEW(&s->chosen, h->count));
+    VT_RET(VT_NEW(&s->chosen, h->count));
     o.d = h->d;
     o.chosen = s->chosen;
     o.count = 0;
@@ -202,17 +195,16 @@ static vitcl_status open_scoring(score_rounds *s, vt_answers *a,
     o.first = 0;
     o.end = vt_batches_steps(o.count, o.batch, false);
     vt_log("scores %zu of %zu pictures", o.count, h->count);
-    VT_TRY(VT_NEW(&s->mine, a->micro));
-    VT_TRY(VT_NEW(&s->all, (size_t)r->count * a->micro));
+    VT_RET(VT_NEW(&s->mine, a->micro));
+    VT_RET(VT_NEW(&s->all, (size_t)r->count * a->micro));
     if (h->evidence && h->evidence->room) {
-        VT_TRY(vt_new(&s->logits, (uint64_t)r->count * a->micro * o.classes,
+        VT_RET(vt_new(&s->logits, (uint64_t)r->count * a->micro * o.classes,
                       sizeof *s->logits));
-        VT_TRY(VT_NEW(&s->rgb, (size_t)o.how.height * o.how.width * 3));
+        VT_RET(VT_NEW(&s->rgb, (size_t)o.how.height * o.how.width * 3));
     }
     if (o.count)
-        VT_TRY(vt_batches_new(&s->batches, &o));
-done:
-    return st;
+        VT_RET(vt_batches_new(&s->batches, &o));
+    return VITCL_OK;
 }
 
 static double detail_of(const score_rounds *s, const float *pixels, size_t i)
@@ -227,7 +219,6 @@ static double detail_of(const score_rounds *s, const float *pixels, size_t i)
 /* This rank's micro-batch of a round; first: the first picture of it. */
 static vitcl_status score_mine(score_rounds *s, size_t first)
 {
-    vitcl_status st = VITCL_OK;
     const uint32_t micro = s->a->micro;
     const float *targets;
     double ignored;
@@ -236,31 +227,29 @@ static vitcl_status score_mine(score_rounds *s, size_t first)
     memset(s->mine, 0, micro * sizeof *s->mine);
     if (first >= s->h->count)
         return VITCL_OK;
-    VT_TRY(vt_batches_next(&b, s->batches));
-    VT_TRY(vt_answers_begin(&targets, s->a, &b));
-    VT_TRY(vt_trainer_evaluate(&ignored, s->a->trainer, b.pixels, targets));
-    VT_TRY(vt_trainer_logits(s->a->logits, s->a->trainer));
+    VT_RET(vt_batches_next(&b, s->batches));
+    VT_RET(vt_answers_begin(&targets, s->a, &b));
+    VT_RET(vt_trainer_evaluate(&ignored, s->a->trainer, b.pixels, targets));
+    VT_RET(vt_trainer_logits(s->a->logits, s->a->trainer));
     for (uint32_t i = 0; i < micro && first + i < s->h->count; i++) {
         count(&s->mine[i], s->a, targets, i, s->h);
         if (s->rgb)
             s->mine[i].detail = detail_of(s, b.pixels, i);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Adds up a round, picture by picture: the same bits for any count of ranks. */
 static vitcl_status add_round(vt_score_sums *sum, score_rounds *s, size_t first)
 {
-    vitcl_status st;
     const vt_held_out *h = s->h;
     const size_t micro = s->a->micro, n = micro * h->ranks->count;
     const size_t k = (size_t)vt_trainer_classes(s->a->trainer);
     const bool keeps = s->logits && h->evidence->n < h->evidence->room;
 
-    VT_TRY(vt_ranks_gather(h->ranks, s->all, s->mine, micro * sizeof *s->mine));
+    VT_RET(vt_ranks_gather(h->ranks, s->all, s->mine, micro * sizeof *s->mine));
     if (keeps)
-        VT_TRY(vt_ranks_gather(h->ranks, s->logits, s->a->logits,
+        VT_RET(vt_ranks_gather(h->ranks, s->logits, s->a->logits,
                                micro * k * sizeof *s->logits));
     for (size_t i = 0; i < n && first + i < h->count; i++) {
         const uint32_t label =
@@ -274,8 +263,7 @@ static vitcl_status add_round(vt_score_sums *sum, score_rounds *s, size_t first)
                             h->label ? h->label[label] : label,
                             s->all[i].detail);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_score_held_out(vt_score_sums *out, vt_answers *a,
@@ -312,21 +300,19 @@ vitcl_status vt_score_colours(int32_t *colour, vt_answers *a, const vt_batch *b,
                               bool averages)
 {
     const uint32_t k = (uint32_t)vt_trainer_classes(a->trainer);
-    vitcl_status st;
     const float *targets;
     double ignored;
 
     if (averages)
-        VT_TRY(swap_averages(a, true));
-    VT_TRY(vt_answers_begin(&targets, a, b));
-    VT_TRY(vt_trainer_evaluate(&ignored, a->trainer, b->pixels, targets));
-    VT_TRY(vt_trainer_logits(a->logits, a->trainer));
+        VT_RET(swap_averages(a, true));
+    VT_RET(vt_answers_begin(&targets, a, b));
+    VT_RET(vt_trainer_evaluate(&ignored, a->trainer, b->pixels, targets));
+    VT_RET(vt_trainer_logits(a->logits, a->trainer));
     for (size_t i = 0; i < a->micro * a->rows; i++)
         colour[i] = (int32_t)largest(a->logits + i * k, k);
     if (averages)
-        VT_TRY(swap_averages(a, false));
-done:
-    return st;
+        VT_RET(swap_averages(a, false));
+    return VITCL_OK;
 }
 
 /* Of its own, so that no message advises to match by number: a training has no

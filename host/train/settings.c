@@ -92,14 +92,13 @@ static vitcl_status read_schedule(vt_schedule *out, const vt_json *settings,
                                   const char *name)
 {
     static const char *const words[] = {"constant", "linear", "cosine"};
-    vitcl_status st = VITCL_OK;
     vt_schedule s = *out;
     const vt_json *warmup = vt_json_get(settings, "warmup_steps");
     const char *word = words[s.decay];
     uint64_t steps = (uint64_t)s.warmup;
     size_t i = 0;
 
-    VT_TRY(vt_optimizer_config_word(&word, settings, "schedule", name));
+    VT_RET(vt_optimizer_config_word(&word, settings, "schedule", name));
     while (i < VT_COUNT(words) && strcmp(word, words[i]) != 0)
         i++;
     if (i == VT_COUNT(words))
@@ -111,13 +110,12 @@ static vitcl_status read_schedule(vt_schedule *out, const vt_json *settings,
         return vt_fail(VITCL_ECORRUPT,
                        "%s: \"warmup_steps\" must be a whole number, 0 or more",
                        name);
-    VT_TRY(vt_json_within(&s.floor, vt_json_get(settings, "min_lr"), "min_lr",
+    VT_RET(vt_json_within(&s.floor, vt_json_get(settings, "min_lr"), "min_lr",
                           0, VT_LR_MAX, name));
     s.decay = (vt_decay)i;
     s.warmup = (long)steps;
     *out = s;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Checks the settings' keys and values before anything is started. */
@@ -127,21 +125,19 @@ static vitcl_status check_file(const vt_json *settings, double lr,
     static const char *const keys[] = {
         "schedule", "min_lr", "warmup_steps", "color_jitter", "aa", "magnitude",
         "reprob",   "mixup",  "mixup_prob",   "cutmix",       NULL};
-    vitcl_status st = VITCL_OK;
     vt_optimizer_config optimizer = {.optimizer = VT_ADAMW};
     vt_augment augment = {0};
     vt_schedule schedule = {.decay = VT_COSINE};
 
-    VT_TRY(vt_optimizer_config_keys(settings, keys, path));
-    VT_TRY(vt_optimizer_config_change(&optimizer, settings, path));
-    VT_TRY(vt_augment_change(&augment, settings, path));
-    VT_TRY(read_schedule(&schedule, settings, path));
+    VT_RET(vt_optimizer_config_keys(settings, keys, path));
+    VT_RET(vt_optimizer_config_change(&optimizer, settings, path));
+    VT_RET(vt_augment_change(&augment, settings, path));
+    VT_RET(read_schedule(&schedule, settings, path));
     if (lr > 0 && schedule.floor > lr)
-        st = vt_fail(VITCL_ECORRUPT,
-                     "%s: \"min_lr\" %g is above the learning rate %g", path,
-                     schedule.floor, lr);
-done:
-    return st;
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: \"min_lr\" %g is above the learning rate %g", path,
+                       schedule.floor, lr);
+    return VITCL_OK;
 }
 
 /* *out: NULL if no file is given. */
@@ -270,44 +266,40 @@ static vitcl_status choose_rate(vitcl_train_options *o, const vt_json *settings)
 {
     const bool mask = o->objective && strcmp(o->objective, masked) == 0;
     const char *optimizer = o->model ? "sgd" : "adamw";
-    vitcl_status st;
 
-    VT_TRY(vt_optimizer_config_word(&optimizer, settings, "optimizer",
+    VT_RET(vt_optimizer_config_word(&optimizer, settings, "optimizer",
                                     o->settings));
     o->lr = strcmp(optimizer, "sgd") == 0 ? 0.01
             : mask                        ? 2e-4
                                           : VT_MAX(5e-4 * o->batch / 512, 1e-4);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Refuses keys of the file that the others leave without effect. */
 static vitcl_status check_used(const vt_settings *s, const char *path)
 {
-    vitcl_status st = VITCL_OK;
     const vt_json *file = s->file;
     vt_optimizer_config optimizer;
     vt_schedule schedule;
     vt_augment augment;
 
-    VT_TRY(vt_settings_optimizer(&optimizer, &schedule, s, 0));
-    VT_TRY(vt_optimizer_config_used(&optimizer, file, path));
+    VT_RET(vt_settings_optimizer(&optimizer, &schedule, s, 0));
+    VT_RET(vt_optimizer_config_used(&optimizer, file, path));
     (void)vt_augment_named(&augment, s->o.augment, 1, 1); /* checked before */
-    VT_TRY(vt_augment_change(&augment, file, path));
+    VT_RET(vt_augment_change(&augment, file, path));
     if (s->masked)
-        VT_TRY(vt_settings_check_masked(file, path));
+        VT_RET(vt_settings_check_masked(file, path));
     if (augment.mixup == 0 && augment.cutmix == 0 &&
         vt_json_get(file, "mixup_prob"))
-        st = vt_fail(VITCL_ECORRUPT,
-                     "%s: \"mixup_prob\" needs \"mixup\" or \"cutmix\" above 0",
-                     path);
+        return vt_fail(
+            VITCL_ECORRUPT,
+            "%s: \"mixup_prob\" needs \"mixup\" or \"cutmix\" above 0", path);
     else if (schedule.decay == VT_CONSTANT && vt_json_get(file, "min_lr"))
-        st = vt_fail(VITCL_ECORRUPT,
-                     "%s: \"min_lr\" needs \"schedule\": \"cosine\" or "
-                     "\"linear\"",
-                     path);
-done:
-    return st;
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: \"min_lr\" needs \"schedule\": \"cosine\" or "
+                       "\"linear\"",
+                       path);
+    return VITCL_OK;
 }
 
 vitcl_status vt_settings_new(vt_settings *out, const vitcl_train_options *o,
@@ -417,7 +409,6 @@ vitcl_status vt_settings_optimizer(vt_optimizer_config *optimizer,
                                    vt_schedule *schedule, const vt_settings *s,
                                    long steps)
 {
-    vitcl_status st = VITCL_OK;
     const vitcl_train_options *o = &s->o;
     const bool tune = o->model != NULL, full = strcmp(o->augment, "full") == 0;
     vt_schedule plan = {.decay = VT_COSINE,
@@ -440,10 +431,9 @@ vitcl_status vt_settings_optimizer(vt_optimizer_config *optimizer,
 
     if (s->masked) /* as in the paper, appendix B.1.2 */
         r.optimizer = VT_ADAM, r.weight_decay = 0;
-    VT_TRY(vt_optimizer_config_change(&r, s->file, "settings"));
-    VT_TRY(read_schedule(&plan, s->file, "settings"));
+    VT_RET(vt_optimizer_config_change(&r, s->file, "settings"));
+    VT_RET(read_schedule(&plan, s->file, "settings"));
     *schedule = plan;
     *optimizer = r;
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -86,7 +86,6 @@ static vitcl_status check_limits(const vt_settings *s)
 
 vitcl_status vt_settings_check(const vt_settings *s)
 {
-    vitcl_status st;
     const vitcl_train_options *o = &s->o;
     vt_augment a;
     vt_pixels pixels;
@@ -133,7 +132,7 @@ vitcl_status vt_settings_check(const vt_settings *s)
     if (slices & (slices - 1))
         return vt_fail(VITCL_EINVAL,
                        "the slices must be a power of two, not %u", slices);
-    VT_TRY(check_limits(s));
+    VT_RET(check_limits(s));
     if (longest % o->micro)
         return vt_fail(VITCL_EINVAL,
                        "a %s of %u picture%s cannot be split into equal "
@@ -153,8 +152,7 @@ vitcl_status vt_settings_check(const vt_settings *s)
     if (o->precision == VITCL_INT8)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "training does not support int8; use f32, bf16 or f16");
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_settings_check_scored(const vt_settings *s,
@@ -204,12 +202,8 @@ static vitcl_status check_classes(const vt_dataset *d, const char *data)
 
 vitcl_status vt_settings_check_names(const vt_settings *s, const vt_dataset *d)
 {
-    vitcl_status st;
-
-    VT_TRY(check_words(s));
-    VT_TRY(check_classes(d, s->o.data));
-done:
-    return st;
+    VT_RET(check_words(s));
+    return check_classes(d, s->o.data);
 }
 
 vitcl_status vt_settings_check_masked(const vt_json *file, const char *path)

@@ -97,15 +97,13 @@ static vitcl_status next(vt_slices *s)
 
 static vitcl_status read_bucket(vt_slices *s, size_t k)
 {
-    vitcl_status st = VITCL_OK;
     float *to = s->sum[s->depth] + s->bucket[k].at;
 
     for (size_t i = s->bucket[k].first; i < s->bucket[k + 1].first; i++) {
-        VT_TRY(vt_trainer_read(to, s->trainer, s->order[i], "grad"));
+        VT_RET(vt_trainer_read(to, s->trainer, s->order[i], "grad"));
         to += vt_trainer_elements(s->trainer, s->order[i]);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Of a last slice, which completes all subtrees: sum[0] becomes the batch's. */
@@ -121,29 +119,24 @@ static vitcl_status sum_bucket(void *context, size_t k)
 
 static vitcl_status give_bucket(void *context, size_t k)
 {
-    vitcl_status st = VITCL_OK;
     vt_slices *s = context;
 
-    VT_TRY(next(s));
-    VT_TRY(read_bucket(s, k));
+    VT_RET(next(s));
+    VT_RET(read_bucket(s, k));
     s->read = k + 1;
-    VT_TRY(vt_later_give(s->sums));
-done:
-    return st;
+    return vt_later_give(s->sums);
 }
 
 static vitcl_status take_bucket(vt_slices *s, size_t k)
 {
-    vitcl_status st = VITCL_OK;
     const float *from = s->sum[0] + s->bucket[k].at;
 
-    VT_TRY(vt_later_wait(s->sums, k + 1));
+    VT_RET(vt_later_wait(s->sums, k + 1));
     for (size_t i = s->bucket[k].first; i < s->bucket[k + 1].first; i++) {
-        VT_TRY(vt_trainer_write(s->trainer, s->order[i], "grad", from));
+        VT_RET(vt_trainer_write(s->trainer, s->order[i], "grad", from));
         from += vt_trainer_elements(s->trainer, s->order[i]);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- a batch ---- */
@@ -196,21 +189,18 @@ void vt_slices_free(vt_slices *s)
 
 vitcl_status vt_slices_add(vt_slices *s)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(next(s));
+    VT_RET(next(s));
     for (size_t k = 0; k < s->buckets; k++)
-        VT_TRY(read_bucket(s, k));
+        VT_RET(read_bucket(s, k));
     for (size_t i = 0; i < s->parameters; i++)
-        VT_TRY(vt_trainer_write(s->trainer, i, "grad", s->zeros));
+        VT_RET(vt_trainer_write(s->trainer, i, "grad", s->zeros));
     s->depth++;
     /* Two subtrees of one size become one, as bits carry in a counter. */
     for (uint32_t k = s->added++; k & 1; k >>= 1) {
         s->depth--;
         add(s->sum[s->depth - 1], s->sum[s->depth], s->n);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 const vt_halts *vt_slices_halts(vt_slices *s)
@@ -220,19 +210,17 @@ const vt_halts *vt_slices_halts(vt_slices *s)
 
 vitcl_status vt_slices_total(vt_slices *s)
 {
-    vitcl_status st = VITCL_OK;
     const double begun = vt_now_ms();
 
     while (s->read < s->buckets)
-        VT_TRY(give_bucket(s, s->read));
+        VT_RET(give_bucket(s, s->read));
     for (size_t k = 0; k < s->buckets; k++)
-        VT_TRY(take_bucket(s, k));
+        VT_RET(take_bucket(s, k));
     vt_later_again(s->sums);
     s->depth = 0;
     s->added = 0;
     s->read = 0;
     s->steps++;
     s->waited_ms += vt_now_ms() - begun;
-done:
-    return st;
+    return VITCL_OK;
 }

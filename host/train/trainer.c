@@ -59,11 +59,10 @@ static vitcl_status check_freeze(const vt_trainer *t)
 
 static vitcl_status collect(vt_trainer *t)
 {
-    vitcl_status st = VITCL_OK;
     size_t n = 0;
     vt_val v;
 
-    VT_TRY(
+    VT_RET(
         vt_new(&t->param, (size_t)vt_plan_values(t->plan), sizeof *t->param));
     for (v = 0; v < vt_plan_values(t->plan); v++) {
         const vt_value *x = vt_value_of(t->plan, v);
@@ -73,9 +72,9 @@ static vitcl_status collect(vt_trainer *t)
     }
     t->params = n;
     if (n == 0)
-        st = vt_fail(VITCL_EINVAL, "every parameter is frozen: nothing trains");
-done:
-    return st;
+        return vt_fail(VITCL_EINVAL,
+                       "every parameter is frozen: nothing trains");
+    return VITCL_OK;
 }
 
 /* Logits of the classes, or of each patch's colours. *weight: the factor of the
@@ -83,7 +82,6 @@ done:
 static vitcl_status write_answers(vt_trainer *t, vt_model *model,
                                   const vt_trainer_options *o, float *weight)
 {
-    vitcl_status st = VITCL_OK;
     const vt_config *c = vt_model_config(model);
     vt_outputs outputs = {VT_NONE, VT_NONE, VT_NONE};
     vt_build_options options = {.dropout = (float)t->optimizer.dropout,
@@ -104,7 +102,7 @@ static vitcl_status write_answers(vt_trainer *t, vt_model *model,
     }
     options.patch_source = t->source;
     vt_model_build(p, model, t->pixels, &options, &outputs);
-    VT_TRY(vt_plan_status(p));
+    VT_RET(vt_plan_status(p));
     t->logits = outputs.logits;
     if (o->masked && outputs.patches != VT_NONE)
         t->logits = vt_dense(p, outputs.patches, "mpp_head", VT_COLOURS, true,
@@ -112,18 +110,16 @@ static vitcl_status write_answers(vt_trainer *t, vt_model *model,
     if (o->masked)
         vt_keep(p, t->logits);
     if (t->logits == VT_NONE)
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     o->masked ? "the model has no patches to be predicted"
-                               : "the model has no classifier to train; give "
-                                 "it a head");
-done:
-    return st;
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       o->masked ? "the model has no patches to be predicted"
+                                 : "the model has no classifier to train; give "
+                                   "it a head");
+    return VITCL_OK;
 }
 
 static vitcl_status write_plan(vt_trainer *t, vt_model *model,
                                const vt_trainer_options *o)
 {
-    vitcl_status st = VITCL_OK;
     vt_plan *p = t->plan;
     float weight;
 
@@ -132,7 +128,7 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
     t->step = VT_NONE;
     if (t->optimizer.dropout > 0 || t->optimizer.drop_path > 0)
         t->step = vt_input(p, "train_step", VT_I32, 1, (int[]){1});
-    VT_TRY(write_answers(t, model, o, &weight));
+    VT_RET(write_answers(t, model, o, &weight));
     t->classes = vt_dim(p, t->logits, -1);
     t->targets = o->masked ? vt_input(p, "targets", VT_F32, 3,
                                       (int[]){o->batch, t->rows, t->classes})
@@ -143,16 +139,14 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
     vt_keep(p, t->loss);
     t->forward_end = vt_plan_steps(p);
     vt_plan_backward(p, t->loss, vt_add);
-    VT_TRY(vt_plan_status(p));
-    VT_TRY(vt_model_learns(model, p));
-    VT_TRY(check_freeze(t));
-    VT_TRY(collect(t));
+    VT_RET(vt_plan_status(p));
+    VT_RET(vt_model_learns(model, p));
+    VT_RET(check_freeze(t));
+    VT_RET(collect(t));
     t->backward_end = vt_plan_steps(p);
     t->hyper = vt_input(p, "hyper", VT_F32, 1, (int[]){VT_HYPER});
-    VT_TRY(vt_update_add(p, &t->optimizer, t->param, t->params, t->hyper));
-    VT_TRY(vt_plan_finish(p));
-done:
-    return st;
+    VT_RET(vt_update_add(p, &t->optimizer, t->param, t->params, t->hyper));
+    return vt_plan_finish(p);
 }
 
 vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
@@ -210,36 +204,31 @@ vitcl_status vt_trainer_corrupt(vt_trainer *t, const int32_t *source)
 
 static vitcl_status run_steps(vt_trainer *t, int end, const vt_halts *halts)
 {
-    vitcl_status st = VITCL_OK;
     int at = 0;
 
     for (size_t i = 0; halts && i < halts->count; i++) {
-        VT_TRY(vt_plan_run_part(t->plan, at, halts->step[i]));
+        VT_RET(vt_plan_run_part(t->plan, at, halts->step[i]));
         at = halts->step[i];
-        VT_TRY(halts->reached(halts->context, i));
+        VT_RET(halts->reached(halts->context, i));
     }
-    VT_TRY(vt_plan_run_part(t->plan, at, end));
-done:
-    return st;
+    return vt_plan_run_part(t->plan, at, end);
 }
 
 static vitcl_status run(double *loss, vt_trainer *t, const float *pixels,
                         const float *targets, int end, int32_t step,
                         const vt_halts *halts)
 {
-    vitcl_status st = VITCL_OK;
     float value = 0;
 
-    VT_TRY(vt_plan_write(t->plan, t->pixels, pixels, t->pixel_bytes));
-    VT_TRY(vt_plan_write(t->plan, t->targets, targets,
+    VT_RET(vt_plan_write(t->plan, t->pixels, pixels, t->pixel_bytes));
+    VT_RET(vt_plan_write(t->plan, t->targets, targets,
                          sizeof(float) * answers(t)));
     if (t->step != VT_NONE)
-        VT_TRY(vt_plan_write(t->plan, t->step, &step, sizeof step));
-    VT_TRY(run_steps(t, end, halts));
-    VT_TRY(vt_plan_read(t->plan, t->loss, &value, 1));
+        VT_RET(vt_plan_write(t->plan, t->step, &step, sizeof step));
+    VT_RET(run_steps(t, end, halts));
+    VT_RET(vt_plan_read(t->plan, t->loss, &value, 1));
     *loss = (double)value * (double)t->parts;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_trainer_batch(double *loss, vt_trainer *t, const float *pixels,
@@ -323,16 +312,13 @@ void vt_trainer_begin(vt_trainer *t, long step, uint32_t micro_batch)
 
 vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step)
 {
-    vitcl_status st = VITCL_OK;
     float hyper[VT_HYPER] = {0};
 
     hyper[0] = (float)lr;
     hyper[1] = (float)(1 - pow(t->optimizer.beta1, (double)(step + 1)));
     hyper[2] = (float)(1 - pow(t->optimizer.beta2, (double)(step + 1)));
-    VT_TRY(vt_plan_write(t->plan, t->hyper, hyper, sizeof hyper));
-    VT_TRY(vt_plan_run_part(t->plan, t->backward_end, vt_plan_steps(t->plan)));
-done:
-    return st;
+    VT_RET(vt_plan_write(t->plan, t->hyper, hyper, sizeof hyper));
+    return vt_plan_run_part(t->plan, t->backward_end, vt_plan_steps(t->plan));
 }
 
 size_t vt_trainer_parameters(const vt_trainer *t)
@@ -384,26 +370,20 @@ static vitcl_status kept(vt_val *out, const vt_trainer *t, size_t index,
 vitcl_status vt_trainer_read(float *out, vt_trainer *t, size_t index,
                              const char *kind)
 {
-    vitcl_status st;
     vt_val v;
 
-    VT_TRY(kept(&v, t, index, kind));
-    VT_TRY(vt_plan_read(t->plan, v, out, vt_elements(t->plan, v)));
-done:
-    return st;
+    VT_RET(kept(&v, t, index, kind));
+    return vt_plan_read(t->plan, v, out, vt_elements(t->plan, v));
 }
 
 vitcl_status vt_trainer_write(vt_trainer *t, size_t index, const char *kind,
                               const float *data)
 {
-    vitcl_status st;
     vt_val v;
 
-    VT_TRY(kept(&v, t, index, kind));
-    VT_TRY(vt_plan_write(t->plan, v, data,
-                         sizeof *data * vt_elements(t->plan, v)));
-done:
-    return st;
+    VT_RET(kept(&v, t, index, kind));
+    return vt_plan_write(t->plan, v, data,
+                         sizeof *data * vt_elements(t->plan, v));
 }
 
 vt_plan_memory vt_trainer_memory(const vt_trainer *t)

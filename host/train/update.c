@@ -86,16 +86,14 @@ static void update_slab(vt_plan *p, const vt_optimizer_config *config, vt_val w,
 vitcl_status vt_update_add(vt_plan *p, const vt_optimizer_config *config,
                            const vt_val *param, size_t n, vt_val hyper)
 {
-    vitcl_status st = VITCL_OK;
     vt_val norm = VT_NONE;
 
-    VT_TRY(make_slabs(p, config, param, n, true));
-    VT_TRY(make_slabs(p, config, param, n, false));
+    VT_RET(make_slabs(p, config, param, n, true));
+    VT_RET(make_slabs(p, config, param, n, false));
     if (config->clip_norm > 0)
-        VT_TRY(add_norm(&norm, p, param, n));
+        VT_RET(add_norm(&norm, p, param, n));
     for (size_t i = 0; i < n; i++)
         if (vt_value_of(p, param[i])->offset == 0)
             update_slab(p, config, param[i], hyper, norm);
-done:
-    return st;
+    return VITCL_OK;
 }

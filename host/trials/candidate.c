@@ -53,13 +53,12 @@ typedef struct numbers {
 static vitcl_status numbers_new(numbers *n, const vt_candidate_product *x)
 {
     const size_t M = (size_t)x->M, N = (size_t)x->N, K = (size_t)x->K;
-    vitcl_status st;
 
-    VT_TRY(VT_NEW(&n->a, M * K));
-    VT_TRY(VT_NEW(&n->b, N * K));
-    VT_TRY(VT_NEW(&n->c, M * N));
-    VT_TRY(VT_NEW(&n->weight, N));
-    VT_TRY(VT_NEW(&n->y, K));
+    VT_RET(VT_NEW(&n->a, M * K));
+    VT_RET(VT_NEW(&n->b, N * K));
+    VT_RET(VT_NEW(&n->c, M * N));
+    VT_RET(VT_NEW(&n->weight, N));
+    VT_RET(VT_NEW(&n->y, K));
     for (size_t i = 0; i < M * K; i++)
         n->a[i] = (float)whole((uint32_t)i, TOP);
     for (size_t i = 0; i < N * K; i++)
@@ -69,8 +68,7 @@ static vitcl_status numbers_new(numbers *n, const vt_candidate_product *x)
         for (size_t k = 0; k < K; k++)
             n->y[k] += n->weight[i] * (double)n->b[i * K + k];
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void numbers_free(numbers *n)
@@ -124,16 +122,14 @@ static vitcl_status bind(side *s, const numbers *n,
                          const vt_candidate_product *x)
 {
     vt_gemm_desc d = vt_timed_desc(s->dev, s->type, x->M, x->N, x->K);
-    vitcl_status st;
 
     if (s->class != VT_CLASS_AUTO)
         d.device_class = s->class;
-    VT_TRY(vt_product_timed(&s->t, s->dev, s->provider, &d, n->a, n->b));
+    VT_RET(vt_product_timed(&s->t, s->dev, s->provider, &d, n->a, n->b));
     if (strcmp(vt_gemm_name(s->t.g), s->provider) != 0)
-        st = vt_fail(VITCL_EUNSUPPORTED, "%s does not multiply in %s",
-                     s->provider, vt_dtype_name(s->type));
-done:
-    return st;
+        return vt_fail(VITCL_EUNSUPPORTED, "%s does not multiply in %s",
+                       s->provider, vt_dtype_name(s->type));
+    return VITCL_OK;
 }
 
 /* Adds both sides' times for a product, in ms. */

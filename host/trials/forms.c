@@ -21,18 +21,16 @@ vitcl_status vt_mma_problem_new(vt_mma_problem *p, vt_dev *dev, int pictures,
                                 int tokens, const size_t *bytes, int n, int out)
 {
     const size_t all = (size_t)pictures * (size_t)tokens;
-    vitcl_status st;
 
     *p = (vt_mma_problem){.pictures = pictures, .tokens = tokens};
-    VT_TRY(vt_queue_new(&p->q, dev, VT_TIMES_NONE));
+    VT_RET(vt_queue_new(&p->q, dev, VT_TIMES_NONE));
     for (int i = 0; i < n; i++) {
-        VT_TRY(vt_buf_new(&p->b[i], dev, all * bytes[i]));
+        VT_RET(vt_buf_new(&p->b[i], dev, all * bytes[i]));
         /* NaN, or numbers in f32 and in 16 bits */
-        VT_TRY(
+        VT_RET(
             vt_buf_fill(p->q, p->b[i], i == out ? 0x7fc00000u : 0x3e803e80u));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_mma_problem_free(vt_mma_problem *p)
@@ -51,19 +49,17 @@ vitcl_status vt_mma_form_add(vt_kernel **out, vt_mma_form *f,
                                     TOKEN,       TOKEN, C, 2 * C};
     vt_kernel **k = &f->k[f->n++];
     unsigned at = 0;
-    vitcl_status st;
 
     f->best = 1e30;
-    VT_TRY(vt_kernel_new(k, vt_queue_dev(p->q), file, name, defines));
+    VT_RET(vt_kernel_new(k, vt_queue_dev(p->q), file, name, defines));
     for (; args[at] >= 0; at++)
-        VT_TRY(vt_kernel_buf(*k, at, p->b[args[at]]));
-    VT_TRY(vt_kernel_buf(*k, at++, NULL));
+        VT_RET(vt_kernel_buf(*k, at, p->b[args[at]]));
+    VT_RET(vt_kernel_buf(*k, at++, NULL));
     for (size_t i = 0; i < VT_COUNT(v); i++)
-        VT_TRY(vt_kernel_int(*k, at++, v[i]));
-    VT_TRY(vt_kernel_float(*k, at, 0.125f));
+        VT_RET(vt_kernel_int(*k, at++, v[i]));
+    VT_RET(vt_kernel_float(*k, at, 0.125f));
     *out = *k;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_mma_form_unit(vt_mma_form *f, const vt_mma_problem *p,
@@ -74,19 +70,17 @@ vitcl_status vt_mma_form_unit(vt_mma_form *f, const vt_mma_problem *p,
                                            false, stored == VT_F32);
     char common[112], defines[160];
     vt_kernel *k;
-    vitcl_status st;
 
     vt_mma_heads_define(common, sizeof common, &h, c, type, D);
     snprintf(defines, sizeof defines, "%s -DQT=%s -DKVT=%s", common,
              vt_dtype_name(stored), vt_dtype_name(stored));
-    VT_TRY(vt_mma_form_add(&k, f, p, "attention_mma", "attention_mma", defines,
+    VT_RET(vt_mma_form_add(&k, f, p, "attention_mma", "attention_mma", defines,
                            args));
     vt_kernel_size(
         k, 1,
         (size_t[3]){vt_mma_heads_items(&h, p->tokens, HEADS * p->pictures)},
         (size_t[3]){h.items});
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_mma_form_tiles(vt_mma_form *f, const vt_mma_problem *p,
@@ -96,30 +90,26 @@ vitcl_status vt_mma_form_tiles(vt_mma_form *f, const vt_mma_problem *p,
     const size_t groups = ((size_t)p->tokens + t.items - 1) / t.items;
     char defines[96];
     vt_kernel *k;
-    vitcl_status st;
 
     snprintf(defines, sizeof defines, "%s -DQT=%s -DKVT=%s", t.defines,
              vt_dtype_name(stored), vt_dtype_name(stored));
-    VT_TRY(vt_mma_form_add(&k, f, p, "attention", "attention__tiled", defines,
+    VT_RET(vt_mma_form_add(&k, f, p, "attention", "attention__tiled", defines,
                            args));
     vt_kernel_size(k, 3,
                    (size_t[3]){groups * t.items, HEADS, (size_t)p->pictures},
                    (size_t[3]){t.items, 1, 1});
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_mma_form_run(vt_mma_form *f, const vt_mma_problem *p)
 {
     const double from = vt_now_ms();
-    vitcl_status st;
 
     for (int i = 0; i < f->n; i++)
-        VT_TRY(vt_kernel_launch(p->q, f->k[i]));
-    VT_TRY(vt_queue_finish(p->q));
+        VT_RET(vt_kernel_launch(p->q, f->k[i]));
+    VT_RET(vt_queue_finish(p->q));
     f->best = VT_MIN(f->best, vt_now_ms() - from);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_mma_form_free(vt_mma_form *f)
@@ -139,15 +129,13 @@ vitcl_status vt_mma_race(bool *faster, vt_mma_form *unit, vt_mma_form *tiles,
                          const char *what)
 {
     enum { ROUNDS = 8 };
-    vitcl_status st = VITCL_OK;
 
     for (int i = 0; i < (c.emulated ? 2 : ROUNDS); i++) {
-        VT_TRY(vt_mma_form_run(unit, p));
-        VT_TRY(vt_mma_form_run(tiles, p));
+        VT_RET(vt_mma_form_run(unit, p));
+        VT_RET(vt_mma_form_run(tiles, p));
     }
     vt_log("%s, %s: %.3f ms, without matrix units %.3f ms", what,
            vt_mma_kinds[c.kind].name, unit->best, tiles->best);
     *faster = unit->best * 7 < tiles->best * 6;
-done:
-    return st;
+    return VITCL_OK;
 }

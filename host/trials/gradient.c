@@ -75,19 +75,17 @@ static vitcl_status form(vt_mma_form *f, const vt_mma_problem *p,
     static const int args[2][7] = {{DX, STAT, DY, Y, X, X, -1},
                                    {DX, DY, STAT, X, X, -1, -1}};
     const size_t all = groups * HEADS * (size_t)p->pictures * items;
-    vitcl_status st = VITCL_OK;
 
     for (int i = 0; i < 2; i++) {
         vt_kernel *k;
         char name[48];
 
         snprintf(name, sizeof name, "%s__%s", file, i ? "kv" : "q");
-        VT_TRY(vt_mma_form_add(&k, f, p, file, name, defines, args[i]));
+        VT_RET(vt_mma_form_add(&k, f, p, file, name, defines, args[i]));
         vt_kernel_size(k, 2, (size_t[3]){all, i ? each : 1},
                        (size_t[3]){items, 1});
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status on_unit(vt_mma_form *f, const vt_mma_problem *p,
@@ -96,29 +94,22 @@ static vitcl_status on_unit(vt_mma_form *f, const vt_mma_problem *p,
     const vt_mma_heads h = vt_mma_gradient_of(c, D);
     char defines[128];
 
-    vitcl_status st;
-
-    VT_TRY(vt_mma_form_unit(f, p, c, VT_BF16, VT_F32, forward));
+    VT_RET(vt_mma_form_unit(f, p, c, VT_BF16, VT_F32, forward));
     vt_mma_heads_define(defines, sizeof defines, &h, c, VT_BF16, D);
-    st = form(f, p, "attention_grad_mma", defines,
-              vt_mma_heads_items(&h, p->tokens, 1) / h.items, h.items,
-              vt_mma_gradient_groups(c));
-done:
-    return st;
+    return form(f, p, "attention_grad_mma", defines,
+                vt_mma_heads_items(&h, p->tokens, 1) / h.items, h.items,
+                vt_mma_gradient_groups(c));
 }
 
 static vitcl_status in_tiles(vt_mma_form *f, const vt_mma_problem *p)
 {
     const vt_gradient_tiles t =
         vt_gradient_tiles_of(vt_queue_dev(p->q), D, true);
-    vitcl_status st;
 
-    VT_TRY(vt_mma_form_tiles(f, p, VT_F32, forward));
-    st = t.items ? form(f, p, "attention_grad_tiles", t.defines,
-                        ((size_t)p->tokens + t.rows - 1) / t.rows, t.items, 1)
-                 : vt_fail(VITCL_EUNSUPPORTED, "no tiles to compare with");
-done:
-    return st;
+    VT_RET(vt_mma_form_tiles(f, p, VT_F32, forward));
+    return t.items ? form(f, p, "attention_grad_tiles", t.defines,
+                          ((size_t)p->tokens + t.rows - 1) / t.rows, t.items, 1)
+                   : vt_fail(VITCL_EUNSUPPORTED, "no tiles to compare with");
 }
 
 static bool faster(vt_dev *dev, vt_mma_choice c)

@@ -82,60 +82,58 @@ static vitcl_status attempt(char *answer, size_t size, int n, char **words)
     vitcl_precision precision;
     double figure;
     const char *word;
-    vitcl_status st;
 
     if (n == 5 && strcmp(words[0], "form") == 0) {
-        VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_trial_dot(&word, dev, words[4]));
+        VT_RET(open_same(&dev, words + 1));
+        VT_RET(vt_trial_dot(&word, dev, words[4]));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "unit") == 0 &&
                vt_precision_parse(&precision, words[5])) {
-        VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_trial_unit(&word, dev, words[4], vt_precision_type(precision),
+        VT_RET(open_same(&dev, words + 1));
+        VT_RET(vt_trial_unit(&word, dev, words[4], vt_precision_type(precision),
                              true));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "groups") == 0 &&
                vt_precision_parse(&precision, words[5])) {
-        VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_trial_groups(&word, dev,
+        VT_RET(open_same(&dev, words + 1));
+        VT_RET(vt_trial_groups(&word, dev,
                                (vt_mma_choice){.kind = vt_mma_named(words[4])},
                                vt_precision_type(precision)));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "attention") == 0 &&
                vt_precision_parse(&precision, words[5])) {
-        VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_trial_attention(
+        VT_RET(open_same(&dev, words + 1));
+        VT_RET(vt_trial_attention(
             &word, dev, (vt_mma_choice){.kind = vt_mma_named(words[4])},
             vt_precision_type(precision), true));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "gradient") == 0) {
-        VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_trial_gradient(
+        VT_RET(open_same(&dev, words + 1));
+        VT_RET(vt_trial_gradient(
             &word, dev, (vt_mma_choice){.kind = vt_mma_named(words[4])}, true));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "training") == 0) {
-        VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_trial_training(
+        VT_RET(open_same(&dev, words + 1));
+        VT_RET(vt_trial_training(
             &word, dev, (vt_mma_choice){.kind = vt_mma_named(words[4])}));
         snprintf(answer, size, "%s", word);
     } else if (n == 6 && strcmp(words[0], "half") == 0 &&
                vt_precision_parse(&precision, words[5])) {
-        VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_trial_half(&figure, dev, words[4],
+        VT_RET(open_same(&dev, words + 1));
+        VT_RET(vt_trial_half(&figure, dev, words[4],
                              vt_precision_type(precision)));
         snprintf(answer, size, "%.9g", figure);
     } else if (n == 5 && strcmp(words[0], "xgemm") == 0) {
-        VT_TRY(open_same(&dev, words + 1));
-        VT_TRY(vt_trial_xgemm(&figure, dev, words[4]));
+        VT_RET(open_same(&dev, words + 1));
+        VT_RET(vt_trial_xgemm(&figure, dev, words[4]));
         snprintf(answer, size, "%.9g", figure);
     } else if (n == 3 && strcmp(words[0], "measure") == 0) {
-        VT_TRY(vt_trial_candidate(&figure, words[1], words[2]));
+        VT_RET(vt_trial_candidate(&figure, words[1], words[2]));
         snprintf(answer, size, "%.9g", figure);
     } else {
-        st = vt_fail(VITCL_EINVAL, "unknown request");
+        return vt_fail(VITCL_EINVAL, "unknown request");
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 int main(int argc, char **argv)

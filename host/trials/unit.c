@@ -50,17 +50,14 @@ enum { UP = 8, DOWN = -16 };
 static vitcl_status matrix(float **out, int rows, int terms, bool outermost,
                            uint32_t seed, int odd)
 {
-    vitcl_status st;
-
-    VT_TRY(VT_NEW(out, (size_t)rows * (size_t)terms));
+    VT_RET(VT_NEW(out, (size_t)rows * (size_t)terms));
     for (int i = 0; i < rows * terms; i++)
         (*out)[i] = element((uint32_t)i ^ seed);
     for (int r = 0; r < rows; r++)
         (*out)[place(r, r % terms, rows, terms, outermost)] = (float)TOP;
     for (int i = 0; odd >= 0 && i < rows * terms; i++)
         (*out)[i] = ldexpf((*out)[i], (i % terms + odd) % 2 ? UP : DOWN);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Of many rows every seventh is checked, and the last one: so is each row of a
@@ -181,7 +178,6 @@ vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
                                 product(dev, type, many, K),
                                 stored(dev, type, M), stored(dev, type, many)};
     bool yes = true;
-    vitcl_status st;
 
     if (kind == VT_MMA_NONE ||
         (type != VT_F16 && type != VT_BF16 && type != VT_I8))
@@ -189,14 +185,13 @@ vitcl_status vt_trial_unit(const char **verdict, vt_dev *dev,
                        instruction);
     vt_mma_use(dev, type, kind, false);
     for (size_t i = 0; yes && i < VT_COUNT(all); i++)
-        VT_TRY(try_product(&yes, dev, &all[i], instruction, false));
+        VT_RET(try_product(&yes, dev, &all[i], instruction, false));
     if (yes && type == VT_F16)
-        VT_TRY(try_product(&yes, dev, &all[0], instruction, true));
+        VT_RET(try_product(&yes, dev, &all[0], instruction, true));
     *verdict = !yes                                               ? "wrong"
                : timed && kind < VT_MMA_DOT8 && slower(dev, type) ? "slower"
                                                                   : "right";
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_trial_groups(const char **verdict, vt_dev *dev, vt_mma_choice c,
@@ -206,17 +201,15 @@ vitcl_status vt_trial_groups(const char **verdict, vt_dev *dev, vt_mma_choice c,
     const vt_gemm_desc all[] = {product(dev, type, many, K),
                                 stored(dev, type, many)};
     bool yes = true;
-    vitcl_status st;
 
     if (!vt_mma_kinds[c.kind].groups)
         return vt_fail(VITCL_EINVAL, "this unit has no groups of sub-groups");
     if (!c.emulated)
         vt_mma_use(dev, type, c.kind, true);
     for (size_t i = 0; yes && i < VT_COUNT(all); i++)
-        VT_TRY(try_product(&yes, dev, &all[i], "wgmma", false));
+        VT_RET(try_product(&yes, dev, &all[i], "wgmma", false));
     *verdict = yes ? "right" : "wrong";
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_trial_training(const char **verdict, vt_dev *dev,
@@ -225,7 +218,6 @@ vitcl_status vt_trial_training(const char **verdict, vt_dev *dev,
     vt_gemm_desc y = product(dev, VT_BF16, M, K), dx, dw;
     const vt_gemm_desc *const all[] = {&y, &dx, &dw};
     bool yes = true;
-    vitcl_status st = VITCL_OK;
 
     if (c.kind == VT_MMA_NONE || !vt_mma_kinds[c.kind].bf16)
         return vt_fail(VITCL_EINVAL, "training has no such instruction");
@@ -237,9 +229,8 @@ vitcl_status vt_trial_training(const char **verdict, vt_dev *dev,
     dw.trans_a = dw.trans_b = dw.accumulate = true;
     dw.lda = M, dw.ldb = N;
     for (size_t i = 0; yes && i < VT_COUNT(all); i++)
-        VT_TRY(
+        VT_RET(
             try_product(&yes, dev, all[i], vt_mma_kinds[c.kind].name, false));
     *verdict = yes ? "right" : "wrong";
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -8,11 +8,8 @@
 vitcl_status vt_trial_xgemm(double *ms, vt_dev *dev, const char *entry)
 {
     vt_number number[VT_NUMBERS];
-    vitcl_status st;
 
-    VT_TRY(vt_params_use(dev, entry));
+    VT_RET(vt_params_use(dev, entry));
     vt_params_numbers(number, dev, VT_PARAMS_CLBLAST);
-    VT_TRY(vt_clblast_time(ms, dev, number));
-done:
-    return st;
+    return vt_clblast_time(ms, dev, number);
 }

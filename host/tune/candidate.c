@@ -29,14 +29,12 @@ vitcl_status vt_candidate_try(double *ratio, const char *select,
                           .stop_context = context};
     char answer[32];
     double r;
-    vitcl_status st;
 
-    VT_TRY(vt_attempt_run(answer, sizeof answer, &a));
+    VT_RET(vt_attempt_run(answer, sizeof answer, &a));
     r = vt_attempt_number(answer);
     if (!(r > 0))
         return vt_fail(VITCL_EDEVICE,
                        "the time measured for the candidate is zero");
     *ratio = r;
-done:
-    return st;
+    return VITCL_OK;
 }

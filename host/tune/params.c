@@ -244,10 +244,9 @@ vitcl_status vt_params_parse(vt_params_kind *kind, int *type, vt_params *out,
     vt_params t = {.set = true};
     unsigned seen = 0;
     const char *name, *wrong;
-    vitcl_status st;
 
-    VT_TRY(parse_head(kind, type, &entry));
-    VT_TRY(assign(t.v, &seen, *kind, entry));
+    VT_RET(parse_head(kind, type, &entry));
+    VT_RET(assign(t.v, &seen, *kind, entry));
     for (int i = 0; (name = vt_params_name(*kind, i)); i++)
         if (!(seen >> i & 1))
             return vt_fail(VITCL_ECORRUPT, "%s is missing", name);
@@ -255,8 +254,7 @@ vitcl_status vt_params_parse(vt_params_kind *kind, int *type, vt_params *out,
     if (wrong)
         return vt_fail(VITCL_ECORRUPT, "%s", wrong);
     *out = t;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_params_format(char out[VT_ENTRY], vt_params_kind kind, int type,

@@ -151,15 +151,13 @@ vitcl_status vt_params_use(vt_dev *dev, const char *entry)
     vt_params_kind kind;
     vt_params t;
     int type;
-    vitcl_status st = VITCL_OK;
 
     vt_dev_keep_no_programs(dev);
     if (!entry) {
         memset(table, 0, sizeof *table);
         return VITCL_OK;
     }
-    VT_TRY(vt_params_parse(&kind, &type, &t, entry));
+    VT_RET(vt_params_parse(&kind, &type, &t, entry));
     (*table)[kind][type] = t;
-done:
-    return st;
+    return VITCL_OK;
 }

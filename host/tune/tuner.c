@@ -165,15 +165,12 @@ double vt_tuner_gain(const vt_tuner *t)
 
 vitcl_status vt_tuner_save(const char **path, vt_tuner *t)
 {
-    vitcl_status st;
-
     if (t->first <= 0)
         return vt_fail(VITCL_EDEVICE,
                        "nothing to save: no candidate could be measured");
-    VT_TRY(vt_params_save(t->dev, t->best));
+    VT_RET(vt_params_save(t->dev, t->best));
     if (!vt_lines_path(t->path, sizeof t->path, VT_LINES_TUNED))
         t->path[0] = '\0';
     *path = t->path;
-done:
-    return st;
+    return VITCL_OK;
 }

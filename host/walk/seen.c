@@ -40,27 +40,24 @@ static vitcl_status grow(vt_seen *s)
 {
     vt_seen more = {.slots = s->slots ? 2 * s->slots : FIRST,
                     .count = s->count};
-    vitcl_status st;
 
-    VT_TRY(VT_NEW(&more.slot, more.slots));
+    VT_RET(VT_NEW(&more.slot, more.slots));
     for (size_t i = 0; i < s->slots; i++)
         if (s->slot[i].tag)
             *find(&more, &s->slot[i]) = s->slot[i];
     vt_seen_free(s);
     *s = more;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_seen_add(bool *again, uint32_t *first, vt_seen *s,
                          const struct stat *file, uint32_t mark)
 {
     const vt_seen_file f = {(uint64_t)file->st_ino, tag_of(file), mark};
-    vitcl_status st = VITCL_OK;
     vt_seen_file *at;
 
     if (s->count >= s->slots / 4 * 3)
-        VT_TRY(grow(s));
+        VT_RET(grow(s));
     at = find(s, &f);
     *again = at->tag != 0;
     if (!*again) {
@@ -68,8 +65,7 @@ vitcl_status vt_seen_add(bool *again, uint32_t *first, vt_seen *s,
         s->count++;
     }
     *first = at->mark;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_seen_free(vt_seen *s)

@@ -107,13 +107,10 @@ static void leave_all(vt_walk *w)
 
 vitcl_status vt_walk_new(vt_walk **out, bool flat, bool follow)
 {
-    vitcl_status st;
-
-    VT_TRY(VT_NEW(out, 1));
+    VT_RET(VT_NEW(out, 1));
     (*out)->flat = flat;
     (*out)->left.follow = follow;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_walk_free(vt_walk *w)
@@ -267,7 +264,6 @@ vitcl_status vt_walk_begin(vt_walk *w, const char *path, uint32_t mark)
 /* Enters the folder to begin with; w->error: that failed. */
 static vitcl_status enter_first(vt_walk *w)
 {
-    vitcl_status st = VITCL_OK;
     struct stat of;
     bool entered;
 
@@ -276,9 +272,8 @@ static vitcl_status enter_first(vt_walk *w)
     if (stat(w->path, &of) != 0)
         snprintf(w->error, sizeof w->error, "%s", strerror(errno));
     else
-        VT_TRY(enter(&entered, w, &of));
-done:
-    return st;
+        VT_RET(enter(&entered, w, &of));
+    return VITCL_OK;
 }
 
 /* The path of the top folder's next entry in w->path; *name: its name, NULL:
@@ -287,15 +282,13 @@ static vitcl_status next_entry(const char **name, vt_walk *w)
 {
     folder *f = &w->stack[w->depth - 1];
     const size_t n = strlen(f->path);
-    vitcl_status st = VITCL_OK;
 
     free(w->path), w->path = NULL;
     *name = f->at < f->count ? f->entry[f->at++]->d_name : NULL;
     if (*name)
-        VT_TRY(vt_format(&w->path, "%s%s%s", f->path,
+        VT_RET(vt_format(&w->path, "%s%s%s", f->path,
                          n && f->path[n - 1] == '/' ? "" : "/", *name));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_walk_next(vt_walk_found *out, vt_walk *w)
