@@ -137,15 +137,13 @@ static int allocate(work *w)
 static int once(work *w)
 {
     const uint32_t n = vt_session_batch(w->session);
-    int code;
 
-    TRY(w->rgb ? vt_session_run_sent(w->session)
+    RET(w->rgb ? vt_session_run_sent(w->session)
                : vitcl_session_run_values(w->session, w->pixels, n));
-    TRY(send_next(w, false));
-    TRY(vitcl_session_read(w->out, w->room, w->session, w->tensor, n));
+    RET(send_next(w, false));
+    RET(vitcl_session_read(w->out, w->room, w->session, w->tensor, n));
     guard_end();
-done:
-    return code;
+    return EXIT_OK;
 }
 
 static int measure(work *w)
@@ -153,22 +151,20 @@ static int measure(work *w)
     const double seconds = w->o->seconds > 0 ? w->o->seconds : 3;
     double end;
     vt_step_info s;
-    int code;
 
     for (uint32_t i = 0; vt_session_step(&s, w->session, i); i++)
         w->gflop += s.gflop;
     for (int i = 0; i < 2; i++)
-        TRY(once(w));
+        RET(once(w));
     end = now() + seconds;
     while (w->runs < RUNS && (w->runs < 3 || now() < end)) {
         double from = now();
 
-        TRY(once(w));
+        RET(once(w));
         w->ms[w->runs++] = 1e3 * (now() - from);
     }
     qsort(w->ms, (size_t)w->runs, sizeof *w->ms, by_value);
-done:
-    return code;
+    return EXIT_OK;
 }
 
 /* Adds a step's time to its op's; ops without room share the last entry. */
@@ -196,38 +192,33 @@ static int by_time(const void *a, const void *b)
 /* Some runs in a session that times its steps; *last_ms: of the last one. */
 static int timed(double *last_ms, work *w, int how)
 {
-    int code;
-
     vitcl_session_free(w->session);
     w->session = NULL;
-    TRY(open_session(&w->session, w->device, w->model, &w->common, NULL, how));
-    TRY(send_next(w, true));
+    RET(open_session(&w->session, w->device, w->model, &w->common, NULL, how));
+    RET(send_next(w, true));
     for (int i = 0; i < 3; i++) {
         const double from = now();
 
-        TRY(once(w));
+        RET(once(w));
         *last_ms = 1e3 * (now() - from);
     }
-done:
-    return code;
+    return EXIT_OK;
 }
 
 static int profile(work *w)
 {
     vt_step_info s;
-    int code;
     double ms;
 
     if (w->o->timeline) {
-        TRY(timed(&ms, w, 2));
+        RET(timed(&ms, w, 2));
         timeline_read(&w->times, w->session, ms);
     }
-    TRY(timed(&ms, w, 1));
+    RET(timed(&ms, w, 1));
     for (uint32_t i = 0; vt_session_step(&s, w->session, i); i++)
         account(w, &s);
     qsort(w->op, (size_t)w->ops, sizeof *w->op, by_time);
-done:
-    return code;
+    return EXIT_OK;
 }
 
 /* ---- printing ---- */
@@ -334,13 +325,10 @@ static void print_row(const work *w, bool first)
 static int open_all(work *w)
 {
     const double from = now();
-    int code;
 
-    TRY(open_model(&w->device, &w->model, &w->common));
+    RET(open_model(&w->device, &w->model, &w->common));
     w->load_ms = 1e3 * (now() - from);
-    TRY(vitcl_device_describe(&w->info, w->device));
-done:
-    return code;
+    return code_of(vitcl_device_describe(&w->info, w->device));
 }
 
 /* Measures the batch w->common.batch. */
@@ -348,19 +336,17 @@ static int work_through(work *w, bool steps)
 {
     const vitcl_precision precision = precision_of(w->common.precision);
     const double from = now();
-    int code;
 
-    TRY(open_session(&w->session, w->device, w->model, &w->common, NULL, 0));
+    RET(open_session(&w->session, w->device, w->model, &w->common, NULL, 0));
     w->load_ms += 1e3 * (now() - from);
-    TRY(allocate(w));
-    TRY(measure(w));
+    RET(allocate(w));
+    RET(measure(w));
     w->session_info = vt_session_describe(w->session);
     if (w->peak <= 0)
-        TRY(vt_device_peak(&w->peak, w->device, precision));
+        RET(vt_device_peak(&w->peak, w->device, precision));
     if (steps)
-        TRY(profile(w));
-done:
-    return code;
+        RET(profile(w));
+    return EXIT_OK;
 }
 
 /* Ready for the next batch; the model stays open. */
@@ -405,12 +391,11 @@ static int all_batches(work *w, const uint32_t *batch, int n)
 {
     const bool json = w->o->json;
     bench_points points = {.count = 0};
-    int code;
 
-    TRY(open_all(w));
+    RET(open_all(w));
     for (int i = 0; i < n; i++) {
         w->common.batch = batch[i];
-        TRY(work_through(w, json || n == 1));
+        RET(work_through(w, json || n == 1));
         if (n > 1 && !json)
             print_row(w, i == 0);
         else
@@ -424,9 +409,8 @@ static int all_batches(work *w, const uint32_t *batch, int n)
         clear(w);
     }
     if (w->o->plot)
-        TRY(bench_figure(&points, w->o->plot));
-done:
-    return code;
+        RET(bench_figure(&points, w->o->plot));
+    return EXIT_OK;
 }
 
 static int run(void *into, const words *operands)
@@ -437,9 +421,7 @@ static int run(void *into, const words *operands)
     int code, n;
 
     (void)operands;
-    code = parse_batches(batch, &n, o->batches);
-    if (code != EXIT_OK)
-        return code;
+    RET(parse_batches(batch, &n, o->batches));
     if (o->common.devices && n > 1)
         return usage("--devices measures one batch size");
     if (o->timeline && n > 1 && !o->json)

@@ -51,18 +51,16 @@ static int run(void *into, const words *operands)
     const convert *o = into;
     const char *from = model_word(&o->common), *to = o->to ? o->to : "timm";
     bool texts;
-    int code;
 
     (void)operands;
     if (!from)
         return usage("no model given; name one with -m DIR");
-    TRY(find_model(&from, from));
+    RET(find_model(&from, from));
     texts = has_texts(from); /* it may be the folder that is written */
-    TRY(vitcl_convert(o->out, from, to, o->dtype));
+    RET(vitcl_convert(o->out, from, to, o->dtype));
     note("%s/model.safetensors and its config are written%s", o->out,
          texts && !has_texts(o->out) ? "; the text tower is left out" : "");
-done:
-    return code;
+    return EXIT_OK;
 }
 
 const command cmd_convert = {

@@ -97,10 +97,9 @@ static void say_few(const work *w)
 static int score(work *w, const fewshot *o)
 {
     uint32_t broken = 0;
-    int code;
 
     scoring_begin(&w->on);
-    TRY(scoring_end(
+    RET(scoring_end(
         &w->on, vt_fewshot_run(w->scores, w->count, o->tries ? o->tries : 3,
                                o->random_state.value, w->on.session, w->train,
                                w->test, scoring_progress, &w->on)));
@@ -117,9 +116,7 @@ static int score(work *w, const fewshot *o)
         broken = s->failed > broken ? s->failed : broken;
     }
     say_model(&o->common);
-    TRY(scoring_failed(broken));
-done:
-    return code;
+    return scoring_failed(broken);
 }
 
 static int run(void *into, const words *operands)

@@ -61,9 +61,8 @@ static int open_input(work *w, const forward *o, model_options *common)
 {
     vitcl_shape s;
 
-    if (vt_tensors_open(&w->in, o->input) != VITCL_OK ||
-        vt_tensors_shape(&s, w->in, "pixel_values") != VITCL_OK)
-        return failed();
+    RET(vt_tensors_open(&w->in, o->input));
+    RET(vt_tensors_shape(&s, w->in, "pixel_values"));
     if (s.rank != 4 || s.shape[1] > 1 << 10 || !s.shape[0] || !s.shape[2] ||
         !s.shape[3] || s.shape[0] > 1 << 20 || s.shape[2] > 1 << 14 ||
         s.shape[3] > 1 << 14)
@@ -90,8 +89,7 @@ static int read_input(work *w, const forward *o)
     vitcl_model_info info = {.size = sizeof info};
     const uint64_t count = w->elements * w->pictures;
 
-    if (vitcl_model_describe(&info, w->model, 0, 0, 0) != VITCL_OK)
-        return failed();
+    RET(vitcl_model_describe(&info, w->model, 0, 0, 0));
     if (w->channels != info.channels)
         return fail("%s: pixel_values is not [B,%u,H,W]", o->input,
                     info.channels);
@@ -99,9 +97,8 @@ static int read_input(work *w, const forward *o)
     if (!w->pixels)
         return fail("out of memory for %u picture%s", w->pictures,
                     vt_plural(w->pictures));
-    if (vt_tensors_read(w->pixels, w->in, "pixel_values",
-                        w->plane * w->channels * w->pictures) != VITCL_OK)
-        return failed();
+    RET(vt_tensors_read(w->pixels, w->in, "pixel_values",
+                        w->plane * w->channels * w->pictures));
     for (uint64_t i = w->pictures; w->channels == 1 && i-- > 0;)
         for (uint64_t c = 3; c-- > 0;) /* from the end: in place */
             memmove(w->pixels + (3 * i + c) * w->plane,
@@ -122,8 +119,7 @@ static int allocate(work *w)
         return fail("out of memory");
     for (uint32_t i = 0; i < w->tensors; i++) {
         w->info[i].size = sizeof w->info[i];
-        if (vitcl_session_tensor(&w->info[i], w->session, i) != VITCL_OK)
-            return failed();
+        RET(vitcl_session_tensor(&w->info[i], w->session, i));
         w->shape[i].name = w->info[i].name;
         w->shape[i].rank = w->info[i].rank;
         w->shape[i].shape[0] = w->pictures;
@@ -142,14 +138,12 @@ static int compute(work *w)
 
     for (uint32_t at = 0, n; at < w->pictures; at += n) {
         n = w->pictures - at < batch ? w->pictures - at : batch;
-        if (vitcl_session_run_values(w->session, w->pixels + at * w->elements,
-                                     n) != VITCL_OK)
-            return failed();
+        RET(vitcl_session_run_values(w->session, w->pixels + at * w->elements,
+                                     n));
         for (uint32_t i = 0; i < w->tensors; i++)
-            if (vitcl_session_read(w->data[i] + at * share(&w->info[i]),
+            RET(vitcl_session_read(w->data[i] + at * share(&w->info[i]),
                                    n * share(&w->info[i]), w->session,
-                                   w->info[i].name, n) != VITCL_OK)
-                return failed();
+                                   w->info[i].name, n));
         guard_end();
     }
     return EXIT_OK;

@@ -136,24 +136,21 @@ static int read_query(work *w)
 static int choose(work *w)
 {
     uint32_t head = 0;
-    int code;
 
-    TRY(inspect_number(&w->drawn, "layer", w->o->show.layer, w->info.layers,
+    RET(inspect_number(&w->drawn, "layer", w->o->show.layer, w->info.layers,
                        w->info.layers - 1));
-    TRY(inspect_number(&head, "head", w->o->show.head, w->heads, 0));
+    RET(inspect_number(&head, "head", w->o->show.head, w->heads, 0));
     w->relevance = w->o->show.class != NULL;
     w->best = w->relevance && strcmp(w->o->show.class, "top") == 0;
     if (w->relevance && !w->info.classes)
-        TRY(fail("%s has no classes for --class", w->info.name));
+        return fail("%s has no classes for --class", w->info.name);
     if (w->relevance && !w->best)
-        TRY(inspect_number(&w->label, "class", w->o->show.class,
+        RET(inspect_number(&w->label, "class", w->o->show.class,
                            w->info.classes, 0));
     w->first = head;
     w->count = w->o->show.head ? 1 : w->heads;
     snprintf(w->block, sizeof w->block, "block.%u", w->info.layers - 1);
-    TRY(read_query(w));
-done:
-    return code;
+    return read_query(w);
 }
 
 static int allocate(work *w)
@@ -171,9 +168,7 @@ static int allocate(work *w)
              "%s of the heads, residual %g, discarded "
              "%g",
              names[o.heads], o.residual, o.discard);
-    if (vt_rollout_new(&w->rollout, (int)w->info.layers, (int)w->tokens, &o) !=
-        VITCL_OK)
-        return failed();
+    RET(vt_rollout_new(&w->rollout, (int)w->info.layers, (int)w->tokens, &o));
     if (inspect_axial(&w->info) && !(w->dense = inspect_room(&w->info)))
         return fail("out of memory");
     w->row = calloc(w->tokens, sizeof *w->row);
@@ -247,19 +242,17 @@ static int see(void *context, const vitcl_tensor_info *t, const float *data)
 static int open_whole(work *w, bool runs)
 {
     const frame_size size = w->o->common.size;
-    int code;
 
-    TRY(open_model(runs ? &w->device : NULL, &w->model, &w->o->common));
+    RET(open_model(runs ? &w->device : NULL, &w->model, &w->o->common));
     w->info.size = sizeof w->info;
-    TRY(vitcl_model_describe(&w->info, w->model, size.height, size.width, 1));
+    RET(vitcl_model_describe(&w->info, w->model, size.height, size.width, 1));
     w->height = size.height ? size.height : w->info.input_height;
     w->width = size.width ? size.width : w->info.input_width;
     if (runs) {
-        TRY(find_grid(w));
-        TRY(choose(w));
+        RET(find_grid(w));
+        RET(choose(w));
     }
-done:
-    return code;
+    return EXIT_OK;
 }
 
 static int open_run(work *w, const words *operands)
@@ -267,21 +260,18 @@ static int open_run(work *w, const words *operands)
     const char *const watched[] = {"attention.*", "norm", w->block,
                                    "relevance.*", NULL};
     vitcl_session_options session = session_options(&w->o->common);
-    int code;
 
     session.batch = 1;
     session.watch = watched;
     session.gradients = w->relevance;
     session.watcher = see;
     session.watcher_context = w;
-    TRY(one_size(&session, w->model));
-    TRY(start_session(&w->session, w->device, w->model, &session));
-    TRY(allocate(w));
+    RET(one_size(&session, w->model));
+    RET(start_session(&w->session, w->device, w->model, &session));
+    RET(allocate(w));
     if (!(w->batches = batches_open(operands, &w->o->pictures)))
-        TRY(EXIT_FAILED);
-    TRY(batches_start(w->batches, w->session));
-done:
-    return code;
+        return EXIT_FAILED;
+    return batches_start(w->batches, w->session);
 }
 
 static int open_folder(work *w, const answer *a)
@@ -327,20 +317,18 @@ static int draw(work *w, const answer *a, const uint8_t *rgb)
                                .width = (int)w->width,
                                .rows = w->grid.rows,
                                .columns = w->grid.columns};
-    int code;
 
-    TRY(open_folder(w, a));
-    TRY(inspect_rollout(&w->files, &p, w->row + w->grid.prefix, w->how,
+    RET(open_folder(w, a));
+    RET(inspect_rollout(&w->files, &p, w->row + w->grid.prefix, w->how,
                         &w->grid));
-    TRY(inspect_attention(&w->files, &p, w->maps, w->drawn, w->first, w->count,
+    RET(inspect_attention(&w->files, &p, w->maps, w->drawn, w->first, w->count,
                           w->from, w->query + 1));
     if (*w->seen_as)
-        TRY(inspect_tokens(&w->files, &p, w->seen, w->info.width, w->seen_as,
+        RET(inspect_tokens(&w->files, &p, w->seen, w->info.width, w->seen_as,
                            &w->all));
     if (w->relevance)
-        TRY(relate(w, &p));
-done:
-    return code;
+        RET(relate(w, &p));
+    return EXIT_OK;
 }
 
 static int look_at(work *w, const answer *a, const uint8_t *rgb)

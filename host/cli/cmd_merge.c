@@ -53,8 +53,7 @@ static int join(const vt_parts *p, const merge *o, const char *folder)
                      "eval");
     if (!vt_path_ends(path, p->ending))
         return usage("%s: the parts are %s files", path, p->ending);
-    if (vt_parts_merge(p, path) != VITCL_OK)
-        return failed();
+    RET(vt_parts_merge(p, path));
     note("%s: %llu row%s of %u shard%s, %llu of pictures that could not be "
          "read",
          path, (unsigned long long)p->rows, vt_plural(p->rows), p->of,
@@ -70,10 +69,8 @@ static int add_up(const vt_parts *p, const merge *o)
 
     if (o->output)
         return usage("-o is for rows; the scores of eval are printed");
-    if (scores_ready(&o->how) != EXIT_OK)
-        return EXIT_FAILED;
-    if (vt_tally_sum(&t, p) != VITCL_OK)
-        return failed();
+    RET(scores_ready(&o->how));
+    RET(vt_tally_sum(&t, p));
     code = scores_tell(&t, &o->how);
     if (t.failed)
         note("%llu picture%s could not be decoded and %s left out of the "
@@ -95,8 +92,7 @@ static int run(void *into, const words *operands)
                      "--help");
     if (strlen(operands->item[0]) > 4096)
         return usage("the path is too long");
-    if (vt_parts_open(&p, operands->item[0]) != VITCL_OK)
-        return failed();
+    RET(vt_parts_open(&p, operands->item[0]));
     if (p.missing[0])
         code = fail("%s: of %u shards these are missing: %s; run them again",
                     operands->item[0], p.of, p.missing);

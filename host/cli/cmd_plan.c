@@ -213,8 +213,7 @@ static int write_trace(const plan *o, vitcl_device *device,
 {
     vitcl_device_info info = {.size = sizeof info};
 
-    if (vitcl_device_describe(&info, device) != VITCL_OK)
-        return failed();
+    RET(vitcl_device_describe(&info, device));
     return trace_write(o->trace, session, model_name(&o->common), info.name);
 }
 

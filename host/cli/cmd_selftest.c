@@ -404,8 +404,7 @@ static int end_report(vt_newfile *file, vitcl_device *device, const selftest *o,
         return EXIT_STOPPED;
     if (code != EXIT_OK)
         fprintf(report_file, "\nIt ended: %s\n", vitcl_last_error());
-    if (vt_newfile_commit(file) != VITCL_OK)
-        return failed();
+    RET(vt_newfile_commit(file));
     if (code == EXIT_OK && wrong)
         code =
             fail("ViT-B/16's numbers are wrong: %s says which; please send it",

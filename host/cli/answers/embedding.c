@@ -23,8 +23,7 @@ static int take_grid(embedding *e, const vitcl_tensor_info *t)
     uint32_t height, width;
 
     vitcl_session_size(&height, &width, e->on.session);
-    if (vitcl_model_describe(&m, e->on.model, height, width, 1) != VITCL_OK)
-        return failed();
+    RET(vitcl_model_describe(&m, e->on.model, height, width, 1));
     if (!m.rows || t->shape[1] < (uint64_t)m.rows * m.columns)
         return fail("this model has no grid of patch tokens; use --features "
                     "pooled");

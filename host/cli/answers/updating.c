@@ -30,8 +30,7 @@ static int hold(updating *u, const char *index)
 {
     bool busy;
 
-    if (vt_newfile_hold(&busy, &u->held, index, false) != VITCL_OK)
-        return failed();
+    RET(vt_newfile_hold(&busy, &u->held, index, false));
     if (!busy)
         return EXIT_OK;
     note("%s: another run updates it; waiting for it to end", index);
@@ -43,12 +42,10 @@ int updating_open(updating *u, const char *index)
     size_t width = 1;
 
     *u = (updating){.count = 0};
-    if (hold(u, index) != EXIT_OK)
-        return EXIT_FAILED;
+    RET(hold(u, index));
     if (access(index, F_OK) == 0) {
-        if (vt_index_open(&u->old, index) != VITCL_OK ||
-            vt_index_sort(u->old) != VITCL_OK)
-            return failed();
+        RET(vt_index_open(&u->old, index));
+        RET(vt_index_sort(u->old));
         width = vt_index_width(u->old);
         vt_places_open(&u->places, u->old);
     }
@@ -407,14 +404,10 @@ static int choose(updating *u)
 int updating_list(updating *u, const words *operands,
                   const picture_options *how, bool prune)
 {
-    int code;
-
-    TRY(list(u, operands, how));
+    RET(list(u, operands, how));
     if (u->old)
-        TRY(add_others(u, prune));
-    TRY(choose(u));
-done:
-    return code;
+        RET(add_others(u, prune));
+    return choose(u);
 }
 
 int updating_take_over(updating *u)
@@ -474,8 +467,7 @@ int updating_keep(updating *u, vt_vectors *to, const char *path)
         return EXIT_OK;
     }
     for (; u->at < end; u->at++)
-        if (write_row(u, to, &u->entry[u->at]) != EXIT_OK)
-            return EXIT_FAILED;
+        RET(write_row(u, to, &u->entry[u->at]));
     if (!path)
         return EXIT_OK;
     e = &u->entry[u->at++];

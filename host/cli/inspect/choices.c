@@ -49,17 +49,15 @@ int inspect_check(const inspect_choices *c, const char *other,
                   const words *operands)
 {
     uint32_t n;
-    int code;
 
-    TRY(operands->count ? EXIT_OK : check_given(c, other));
-    TRY(inspect_number(&n, "layer", c->layer, UINT32_MAX, 0));
-    TRY(inspect_number(&n, "head", c->head, UINT32_MAX, 0));
+    RET(operands->count ? EXIT_OK : check_given(c, other));
+    RET(inspect_number(&n, "layer", c->layer, UINT32_MAX, 0));
+    RET(inspect_number(&n, "head", c->head, UINT32_MAX, 0));
     if (c->class && strcmp(c->class, "top") != 0)
-        TRY(inspect_number(&n, "class", c->class, UINT32_MAX, 0));
+        RET(inspect_number(&n, "class", c->class, UINT32_MAX, 0));
     if (c->residual >= 1 || c->discard >= 1)
-        TRY(usage("--residual and --discard are shares, below 1"));
-done:
-    return code;
+        return usage("--residual and --discard are shares, below 1");
+    return EXIT_OK;
 }
 
 int inspect_query(int *patch, const char *text, const vitcl_model_info *m,

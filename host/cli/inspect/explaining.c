@@ -86,9 +86,7 @@ int explaining_start(explaining *e, const vitcl_model *model,
 
     vitcl_session_size(&e->height, &e->width, session);
     e->info.size = sizeof e->info;
-    if (vitcl_model_describe(&e->info, model, e->height, e->width, 1) !=
-        VITCL_OK)
-        return failed();
+    RET(vitcl_model_describe(&e->info, model, e->height, e->width, 1));
     if (!inspect_grid(&e->grid, &e->info)) {
         say_none(e);
         return EXIT_OK;

@@ -275,13 +275,9 @@ static int show_positions(inspect_files *f, const vitcl_model *m,
 int inspect_weights(inspect_files *f, const vitcl_model *m,
                     const vitcl_model_info *info)
 {
-    int code;
-
-    TRY(inspect_of_model(f));
-    TRY(show_filters(f, m, info));
-    TRY(show_positions(f, m, info));
-done:
-    return code;
+    RET(inspect_of_model(f));
+    RET(show_filters(f, m, info));
+    return show_positions(f, m, info);
 }
 
 /* ---- attention distance ---- */
@@ -297,8 +293,7 @@ static int write_table(const inspect_files *files, const double *mean,
 
     if (!inspect_path(path, files, "attention-distance", "tsv"))
         return EXIT_FAILED;
-    if (vt_part_open(&part, path) != VITCL_OK)
-        return failed();
+    RET(vt_part_open(&part, path));
     f = vt_part_stream(part);
     fprintf(f, "layer\thead\tpixels\n");
     for (uint32_t l = 0; l < layers; l++)

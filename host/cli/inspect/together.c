@@ -36,8 +36,7 @@ static int look_at(work *w, inspect_together *t, vitcl_session *session,
                    const uint8_t *rgb)
 {
     w->some = false;
-    if (vitcl_session_run_rgb(session, rgb, 1) != VITCL_OK)
-        return failed();
+    RET(vitcl_session_run_rgb(session, rgb, 1));
     for (size_t i = 0; i < w->count; i++)
         if (!w->some || !isfinite(w->seen[i]))
             return EXIT_OK; /* drawing it says why */

@@ -71,8 +71,7 @@ int trace_write(const char *path, const vitcl_session *session,
     vt_part *part = NULL;
     int code;
 
-    if (vt_part_open(&part, path) != VITCL_OK)
-        return failed();
+    RET(vt_part_open(&part, path));
     print(vt_part_stream(part), session, model, device);
     code = code_of(vt_part_commit(part));
     vt_part_free(part);

@@ -309,7 +309,6 @@ static int parse(const command *c, void *into, words *operands, int argc,
                  char **argv)
 {
     bool options = true, given[OPT_MOST] = {false};
-    int code;
 
     for (int i = 1; i < argc; i++) {
         if (!options || argv[i][0] != '-' || !argv[i][1]) {
@@ -325,11 +324,9 @@ static int parse(const command *c, void *into, words *operands, int argc,
             options = false;
             continue;
         }
-        TRY(parse_one(c, into, given, argc, argv, &i));
+        RET(parse_one(c, into, given, argc, argv, &i));
     }
-    TRY(opt_check(c, given));
-done:
-    return code;
+    return opt_check(c, given);
 }
 
 /* Behind an option that needs a value, --help is this value. */

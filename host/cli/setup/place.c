@@ -78,8 +78,7 @@ int place_ready(const char *path, const char *made)
     bool fits;
     int why;
 
-    if (vt_newfile_target(&target, path) != VITCL_OK)
-        return failed();
+    RET(vt_newfile_target(&target, path));
     fits = folder_of(folder, &name, target);
     free(target);
     if (!fits)

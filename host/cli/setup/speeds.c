@@ -47,11 +47,9 @@ static int once(const work *w, vitcl_session *s, uint32_t from, float *out)
 {
     const uint32_t n = vt_session_batch(s);
 
-    if (vt_session_send_rgb(s, w->rgb + from * w->picture, n) != VITCL_OK ||
-        vt_session_run_sent(s) != VITCL_OK ||
-        vitcl_session_read(out, (size_t)n * w->classes, s, "logits", n) !=
-            VITCL_OK)
-        return failed();
+    RET(vt_session_send_rgb(s, w->rgb + from * w->picture, n));
+    RET(vt_session_run_sent(s));
+    RET(vitcl_session_read(out, (size_t)n * w->classes, s, "logits", n));
     return stopped() ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -157,9 +155,7 @@ static int measure_precision(work *w, size_t i)
     int code = EXIT_OK;
 
     w->kernels[0] = '\0';
-    if (vt_device_peak(&peak, w->device, known_precisions[i].precision) !=
-        VITCL_OK)
-        return failed();
+    RET(vt_device_peak(&peak, w->device, known_precisions[i].precision));
     for (size_t k = 0; k < sizeof batches / sizeof *batches; k++) {
         /* three runs, and some for what is compiled */
         if (now() + 3 * batches[k] * w->each > w->end)

@@ -49,9 +49,7 @@ int become_study(char **argv)
     char path[PATH_MAX], name[] = "vitcl-study", number[16];
     int self;
 
-    if (vt_helper_find(path, sizeof path, name, "VITCL_STUDY",
-                       "runs studies") != VITCL_OK)
-        return failed();
+    RET(vt_helper_find(path, sizeof path, name, "VITCL_STUDY", "runs studies"));
     /* It stays this file, even if another is installed meanwhile. */
     self = open("/proc/self/exe", O_PATH);
     snprintf(number, sizeof number, "%d", self);

@@ -22,6 +22,13 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 130 };
             goto done;                                                         \
     } while (0)
 #define TRY_VT TRY
+/* VT_RET, of both, too: in a function that has nothing to free. */
+#define RET(expr)                                                              \
+    do {                                                                       \
+        const int code_ = code_of(expr);                                       \
+        if (code_ != EXIT_OK)                                                  \
+            return code_;                                                      \
+    } while (0)
 
 /* ---- messages ---- */
 

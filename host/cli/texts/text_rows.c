@@ -76,13 +76,12 @@ static int put_group(work *w, char *const *texts, size_t n)
 {
     const char *error[GROUP], *good[GROUP];
     uint32_t count = 0, at = 0;
-    int code = EXIT_OK;
 
     for (size_t i = 0; i < n; i++)
         if (!(error[i] = text_wrong(texts[i], strlen(texts[i]))))
             good[count++] = texts[i];
     if (count)
-        TRY(vitcl_text_embed(w->numbers, w->text, good, count));
+        RET(vitcl_text_embed(w->numbers, w->text, good, count));
     guard_end(); /* do not restart after printing */
     for (size_t i = 0; i < n; i++) {
         float *numbers = NULL;
@@ -91,28 +90,24 @@ static int put_group(work *w, char *const *texts, size_t n)
             numbers = w->numbers + (size_t)at++ * w->e.shape.width;
             error[i] = wrong(w, numbers);
         }
-        TRY(put(w, texts[i], error[i], numbers));
+        RET(put(w, texts[i], error[i], numbers));
     }
-done:
-    return code;
+    return EXIT_OK;
 }
 
 static int put_all(work *w)
 {
-    int code = EXIT_OK;
-
     for (size_t i = 0; i < w->texts.count; i += GROUP) {
         const size_t left = w->texts.count - i;
 
         if (stopped())
             return EXIT_STOPPED;
-        TRY(put_group(w, w->texts.item + i, left < GROUP ? left : GROUP));
+        RET(put_group(w, w->texts.item + i, left < GROUP ? left : GROUP));
         if (!w->to)
-            TRY(flush_results());
+            RET(flush_results());
         progress_show(&w->bar, w->done, NULL);
     }
-done:
-    return code;
+    return EXIT_OK;
 }
 
 /* ---- around them ---- */
@@ -120,46 +115,39 @@ done:
 static int open_tower(work *w)
 {
     vitcl_text_info info = {.size = sizeof info};
-    int code;
 
-    TRY(tower_open(&w->text, w->e.on.device, w->r->common, w->r->how, "--text",
+    RET(tower_open(&w->text, w->e.on.device, w->r->common, w->r->how, "--text",
                    w->r->common->batch ? w->r->common->batch : w->texts.count));
-    TRY(vitcl_text_describe(&info, w->text));
+    RET(vitcl_text_describe(&info, w->text));
     w->e.shape.width = info.features;
     w->e.on.used = info.features;
     w->numbers = malloc((size_t)GROUP * info.features * sizeof *w->numbers);
     if (!w->numbers)
-        code = fail("out of memory");
-done:
-    return code;
+        return fail("out of memory");
+    return EXIT_OK;
 }
 
 static int open_file(work *w)
 {
     vt_about about;
-    int code;
 
-    TRY(embedding_about(&about, &w->e, NULL, w->r->normalize));
-    TRY(vt_vectors_open(&w->to, w->r->output, &about, w->e.shape, w->r->half));
-done:
-    return code;
+    RET(embedding_about(&about, &w->e, NULL, w->r->normalize));
+    return code_of(
+        vt_vectors_open(&w->to, w->r->output, &about, w->e.shape, w->r->half));
 }
 
 static int prepare(work *w)
 {
-    int code;
-
-    TRY(tower_named(w->r->common, "--text"));
-    TRY(lines_read(&w->texts, w->r->file));
+    RET(tower_named(w->r->common, "--text"));
+    RET(lines_read(&w->texts, w->r->file));
     if (!w->texts.count)
-        TRY(fail("%s: there are no texts in it", lines_name(w->r->file)));
-    TRY(open_model(&w->e.on.device, &w->e.on.model, w->r->common));
-    TRY(open_tower(w));
+        return fail("%s: there are no texts in it", lines_name(w->r->file));
+    RET(open_model(&w->e.on.device, &w->e.on.model, w->r->common));
+    RET(open_tower(w));
     catch_stop(); /* from here on a stop must remove the file */
     if (w->r->output)
-        TRY(open_file(w));
-done:
-    return code;
+        RET(open_file(w));
+    return EXIT_OK;
 }
 
 static void keep_partial(work *w, int code)

@@ -55,15 +55,13 @@ int tower_open(vitcl_text **out, vitcl_device *device, const model_options *o,
 {
     const char *path;
     vitcl_status st;
-    int code;
 
-    TRY(tower_named(o, what));
-    TRY(find_model(&path, model_word(o)));
+    RET(tower_named(o, what));
+    RET(find_model(&path, model_word(o)));
     st = try_tower(out, device, path, o, how, texts);
-    TRY(st == VITCL_EUNSUPPORTED ? fail("%s: %s", what, vitcl_last_error())
+    RET(st == VITCL_EUNSUPPORTED ? fail("%s: %s", what, vitcl_last_error())
                                  : st);
-done:
-    return code;
+    return EXIT_OK;
 }
 
 bool tower_say_cut(const vitcl_text *text)

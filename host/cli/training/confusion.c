@@ -388,8 +388,7 @@ static int write_csv(const confusion *c, const char *path)
     FILE *f;
     int code;
 
-    if (vt_part_open(&part, path) != VITCL_OK)
-        return failed();
+    RET(vt_part_open(&part, path));
     f = vt_part_stream(part);
     fputs("class", f);
     for (uint32_t k = 0; k < c->columns; k++) {

@@ -53,9 +53,7 @@ int scores_tell(const vt_tally *t, const score_options *o)
     int code = EXIT_OK;
 
     if (t->answers)
-        code = confusion_make(&c, t);
-    if (code != EXIT_OK)
-        return code;
+        RET(confusion_make(&c, t));
     (o->json ? print_json : print_text)(t,
                                         t->answers && o->classes ? &c : NULL);
     if (o->confusion && t->answers)
