@@ -6,6 +6,7 @@ Needs VITCL (the program), VITCL_LIBRARY and VT_DATA; ctest sets them.
 """
 import gc
 import itertools
+import json
 import os
 import pathlib
 import signal
@@ -188,6 +189,22 @@ class Answers(unittest.TestCase):
                              [GOOD[0], None, GOOD[1], None, None, GOOD[2]])
             rows = self.model.embed(mixed, on_error="none")
             self.assertEqual(np.isnan(rows).all(1).tolist(), [False, True, False, True, True, False])
+
+    def test_not_finite(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for file in TINY.iterdir():
+                pathlib.Path(folder, file.name).write_bytes(file.read_bytes())
+            file = pathlib.Path(folder, "model.safetensors")
+            data = bytearray(file.read_bytes())
+            n = int.from_bytes(data[:8], "little")
+            at = 8 + n + json.loads(data[8:8 + n])["head.bias"]["data_offsets"][0]
+            data[at:at + 4] = b"\0\0\xc0\x7f"
+            file.write_bytes(data)
+            with vitcl.Model(folder) as model:
+                self.assertEqual(model.classify(GOOD, on_error="skip"), [])
+                with self.assertRaisesRegex(vitcl.VitclError, "head.bias"):
+                    model.classify(GOOD)
+                self.assertTrue(np.isfinite(model.embed(GOOD)).all())
 
     def test_stream(self):
         taken = []

@@ -51,6 +51,9 @@ def offer() -> None:
         loader = _brought("libOpenCL.so.1")
         if loader is not None:  # the library finds it by its name, once it is loaded
             C.CDLL(str(loader), mode=C.RTLD_GLOBAL)
+            before = os.environ.get("LD_LIBRARY_PATH")  # for the programs it starts
+            os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(
+                [str(loader.parent), *([before] if before else [])])
 
 
 def any_device(library: Any) -> bool:

@@ -166,14 +166,14 @@ class Call:
         self._asked: Any = queue.SimpleQueue()
         self._error: Optional[BaseException] = None
         self._waiter: Optional[int] = None
-        self._stopped = False
+        self._stopped = self._ended = False
 
     def callback(self, function: Callable[..., Any]) -> Callable[..., int]:
         """What C calls: 0, or 1 where `function` says true, or raises."""
 
         def called(*arguments: Any) -> int:
-            if self._stopped:
-                return 1
+            if self._stopped or self._ended:  # ended: a session keeps its callback
+                return int(self._stopped)
             if self._waiter in (None, threading.get_ident()):
                 return self._ask(function, arguments)
             answer: Any = queue.SimpleQueue()
@@ -191,6 +191,12 @@ class Call:
 
     def run(self, work: Callable[[], T], finish: bool = False) -> T:
         """work()'s result. finish: after an exception, wait for the call's end."""
+        try:
+            return self._run(work, finish)
+        finally:
+            self._ended = True
+
+    def _run(self, work: Callable[[], T], finish: bool) -> T:
         if threading.current_thread() is not threading.main_thread():
             try:
                 result = work()

@@ -106,6 +106,7 @@ class ModelInfo:
     rows: int
     columns: int
     channels: int
+    on_white: bool
 
 
 class Model:
@@ -116,7 +117,7 @@ class Model:
                "timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k"
     device:    "0:1", part of a name, "cpu" or "gpu"; None: a GPU if there is one, else
                the processor
-    batch:     pictures a run; None: 8 on a processor, 32 on a GPU
+    batch:     pictures a run, which needs memory; None: 8 on a processor, 32 on a GPU
     precision: "f32", "bf16", "f16", "half" (the faster of both) or "int8"
     size:      (height, width) in pixels; None: the model's own
     progress:  True shows the preparation (tqdm, where it is installed); or a function
@@ -154,9 +155,10 @@ class Model:
         self._texts: Optional[Texts] = None
         self._named: Optional[list[tuple[str, str]]] = None
         self._words: dict[Any, Any] = {}
+        info = struct(_c.vitcl_device_info)
+        library().vitcl_device_describe(C.byref(info), self._on.pointer)
+        self._rounds = 1 if info.type == b"cpu" else 4
         if self._batch is None:
-            info = struct(_c.vitcl_device_info)
-            library().vitcl_device_describe(C.byref(info), self._on.pointer)
             self._batch = 8 if info.type == b"cpu" else 32
 
     @classmethod
@@ -215,7 +217,7 @@ class Model:
                 with showing(self._progress, "preparing") as progress:
                     self._sessions[keep] = Session(
                         model, self._batch or 1, self._precision, self._gemm, self._size, keep,
-                        many, progress)
+                        self._rounds, many, progress)
             session = self._sessions[keep]
         if self._model is None:  # meanwhile
             session.close()

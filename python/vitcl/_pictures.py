@@ -159,9 +159,9 @@ class Session:
     """
 
     def __init__(self, model: Handle, batch: int, precision: _c.Precision, gemm: Optional[str],
-                 size: tuple[int, int], keep: tuple[str, ...], many: bool,
+                 size: tuple[int, int], keep: tuple[str, ...], rounds: int, many: bool,
                  progress: Optional[Callable[[int, int], Any]]) -> None:
-        self.batch = batch
+        self.batch, self.rounds = batch, rounds  # batches a call: a GPU overlaps them
         self._model, self._precision, self._gemm = model, precision, gemm
         self._size, self._keep, self._progress = size, keep, progress
         self._plans: dict[int, Guard] = {}
@@ -233,7 +233,7 @@ class Session:
         """A row for each picture, in order. At most `ahead` are read in advance."""
         lane = self._lanes.pop() if self._lanes else Lane(self)
         try:
-            yield from lane.rows(pictures, tensor, numbers, many, ahead or 2 * self.batch + 16)
+            yield from lane.rows(pictures, tensor, numbers, many, ahead or 2 * self.batch * self.rounds + 16)
         finally:
             if not lane.idle or self.closing:
                 lane.close()
@@ -246,10 +246,10 @@ class Lane:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        bytes_, batch = session.picture_bytes, session.batch
-        self.rgb = (C.c_uint8 * (bytes_ * batch))()
+        bytes_, room = session.picture_bytes, session.batch * session.rounds
+        self.rgb = (C.c_uint8 * (bytes_ * room))()
         self.slots = [(C.c_uint8 * bytes_).from_buffer(self.rgb, i * bytes_)
-                      for i in range(batch)]
+                      for i in range(room)]
         self.queue: deque[tuple[Any, Callable[[Any], None]]] = deque()
         self.idle = True
         self._loader: Optional[Guard] = None
@@ -333,7 +333,7 @@ class Lane:
         """Runs the next pictures of the queue."""
         session, loaded, rows, n = self.session, library(), [], 0
         good: list[Row] = []
-        while self.queue and n < session.batch:
+        while self.queue and n < len(self.slots):
             picture, take = self.queue.popleft()
             row = Row(picture)
             rows.append(row)
@@ -349,15 +349,23 @@ class Lane:
         if not n:
             return rows
         out = (C.c_float * (n * numbers))()
-        with session.plan(n) as pointer:
-            loaded.vitcl_session_run_rgb(pointer, self.rgb, n)
-            loaded.vitcl_session_read(out, n * numbers, pointer, name, n)
+        all_ = make_struct(_c.vitcl_pictures, n=n, rgb=C.cast(self.rgb, _Bytes))
+        failure: Optional[VitclError] = None
+        with session.plan(min(n, session.batch)) as pointer:
+            try:
+                loaded.vitcl_session_compute(out, numbers, pointer, name, C.byref(all_))
+            except VitclError as e:
+                failure = e
             for i, row in enumerate(good):
                 row.detail = loaded.vitcl_session_detail(pointer, self.slots[i])
         for i, row in enumerate(good):
             row.numbers = (C.c_float * numbers).from_buffer(out, i * numbers * 4)
-            if not _finite(row.numbers):
-                row.error = error(Status.EDEVICE, "the answer is not finite")
+        if failure is not None:  # of rows that are not finite; the others are answered
+            wrong = [row for row in good if not _finite(row.numbers)]
+            if failure.status in (Status.ESTOPPED, Status.ENOMEM, Status.EBUSY) or not wrong:
+                raise failure
+            for row in wrong:
+                row.error = error(failure.status, str(failure))
                 row.error.picture = row.picture
         return rows
 

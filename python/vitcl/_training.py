@@ -125,7 +125,14 @@ def _run(output: Path, start: Mapping[str, bytes], device: Optional[str], on_ste
     return plain(TrainEvent, last)  # type: ignore[no-any-return]
 
 
-def finetune(model: Path, data: Path, output: Path, *, epochs: int = 0, batch: int = 0,
+def _found(name: bytes) -> bytes:
+    """The path of a checkpoint in the cache of downloads."""
+    out = C.create_string_buffer(1 << 14)
+    library().vitcl_model_find(out, len(out), name)
+    return out.value
+
+
+def finetune(model: Union[Path, Model], data: Path, output: Path, *, epochs: int = 0, batch: int = 0,
              lr: float = 0, hold_out: int = 0, val: Optional[Path] = None, patience: int = 0,
              augment: Optional[str] = None, split: Optional[str] = None, random_state: int = 0,
              micro: int = 0, height: int = 0, width: int = 0, resume: bool = False,
@@ -138,6 +145,7 @@ def finetune(model: Path, data: Path, output: Path, *, epochs: int = 0, batch: i
              progress: Progress = False) -> TrainEvent:
     """Trains a checkpoint on your own classes, and writes a model to the folder `output`.
 
+    model:    as for Model(), or a Model
     data:     a folder of class folders, or with train/ and test/ of such; a table
               FILE.csv; or the files of CIFAR or MNIST
     output:   a new folder: Model(output) loads it; resume=True goes on with it
@@ -158,7 +166,7 @@ def finetune(model: Path, data: Path, output: Path, *, epochs: int = 0, batch: i
                    micro=micro, height=height, width=width, resume=resume, strict=strict,
                    columns=columns, checkpoint_steps=checkpoint_steps, workers=workers,
                    slices=slices, pixels=pixels, follow=follow)
-    start = {} if resume else {"model": encode(model)}
+    start = {} if resume else {"model": _found(model._name if isinstance(model, Model) else encode(model))}
     return _run(output, start, device, on_step, on_note, progress, freeze, settings, precision,
                 options)
 

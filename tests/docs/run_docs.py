@@ -8,6 +8,9 @@ Every fenced block of README.md, CONTRIBUTING.md and docs/*.md is one of these:
     ```console         `$ command` lines, each with what it prints below it. That
                        is compared: numbers with a point to within 0.2 %, a line
                        of `...` stands for any lines, the rest as it is.
+    ```python          all of a document are one script, which runs after its
+                       commands. Below <!-- printed -->, as ```text: what it
+                       prints, compared in the same way
     ```c, ```py ...    where the line above is <!-- part of: PATH -->, adjacent
                        lines of that file; otherwise not checked
     ```text            not checked
@@ -20,6 +23,7 @@ no line may name an option that its command's --help lacks, every folder of host
 must be in docs/architecture.md, and the packages of docs/install.md must be
 those that tools/setup.sh installs.
 """
+import importlib.util
 import os
 import random
 import re
@@ -194,6 +198,15 @@ def run_console(doc, line, text, folder, env):
             want.append(row)
 
 
+def run_python(doc, line, code, want, folder, env):
+    """One interpreter runs all of a document's code; want: what it prints."""
+    run = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, text=True,
+                         stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+    if run.returncode or want and not matches(want, run.stdout.splitlines()):
+        doc.error(line, f"exit status {run.returncode} of\n{code}{run.stdout[-2000:]}"
+                  f"{run.stderr[-2000:]}")
+
+
 def check_options(doc, line, text, help_of):
     """Options of vitcl commands, also in blocks that are not run."""
     text = re.sub(r"\\\n\s*", " ", text)
@@ -296,6 +309,10 @@ def main():
     env["XDG_CONFIG_HOME"] = f"{work}/config"
     env["TMPDIR"] = f"{work}/tmp"
     env["HF_HUB_CACHE"] = f"{work}/hub"
+    env["PYTHONPATH"] = f"{root}/python"
+    numpy = importlib.util.find_spec("numpy")
+    if not numpy:
+        print("skipped: NumPy is missing")
     # cc $(pkg-config ... vitcl) as if it were installed
     env["PKG_CONFIG_PATH"] = f"{work}/lib/pkgconfig"
     helps = {}
@@ -328,6 +345,7 @@ def main():
                 check_architecture(doc, root)
             if name == "docs/install.md":
                 check_packages(doc, root)
+            code, want, last = "", [], 0
             for line, language, info, text, above in doc.blocks():
                 file = re.match(r"<!-- part of: (\S+) -->", above)
                 words = info.split()
@@ -346,17 +364,24 @@ def main():
                 elif os.environ.get("VITCL_NO_WORDS") and re.search(
                         r"--text|--labels|--prompt|words\.safetensors|search_by_words", text):
                     doc.skipped += 1  # built without utf8proc
-                elif language == "sh":
-                    code, out, err = bash(text, folder, env)
+                elif language == "python":
+                    code, last = code + text, line
                     doc.ran += 1
-                    if code:
-                        doc.error(line, f"exit status {code} of\n{text}{out[-2000:]}"
+                elif above == "<!-- printed -->":
+                    want += text.splitlines()
+                elif language == "sh":
+                    status, out, err = bash(text, folder, env)
+                    doc.ran += 1
+                    if status:
+                        doc.error(line, f"exit status {status} of\n{text}{out[-2000:]}"
                                   f"{err[-2000:]}")
                 elif language == "console":
                     run_console(doc, line, text, folder, env)
                     doc.ran += 1
                 elif not language:
                     doc.error(line, "a block without a language")
+            if code and not sanitized and not os.environ.get("VITCL_NO_WORDS") and numpy:
+                run_python(doc, last, code, want, folder, env)
             print(f"{name}: {doc.ran} blocks run, {doc.skipped} not, "
                   f"{len(doc.errors)} errors", flush=True)
             errors += doc.errors

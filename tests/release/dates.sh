@@ -22,8 +22,8 @@ sed -n 's/^## [0-9.]* - //p' CHANGELOG.md | sed 1d | grep -vxE '[0-9]{4}-[0-9]{2
     wrong "CHANGELOG.md: an earlier version has no date"
 
 # The library's name has the SOVERSION.
-for file in debian/control debian/rules tools/deb examples/classify.py \
-    examples/search_by_words.py "debian/libvitcl$abi.install"; do
+for file in debian/control debian/rules tools/deb python/vitcl/_c.py \
+    "debian/libvitcl$abi.install"; do
     [ -e "$file" ] || { wrong "$file is missing"; continue; }
     others=$(grep -oE '(libvitcl|libvitcl\.so\.|/vitcl)[0-9]+' "$file" | grep -vE "[^0-9]$abi\$") || continue
     wrong "$file has $others"

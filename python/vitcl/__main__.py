@@ -1,0 +1,4 @@
+"""python -m vitcl: the command `vitcl`."""
+from ._program import main
+
+main()
