@@ -372,6 +372,7 @@ Test(attention_mma, fragments)
 
     if (vt_test_tiny())
         return;
+    vt_test_can_emulate();
     x = numbers_new(&one), y = numbers_new(&two);
     setenv("VITCL_MMA", "emulate", 1);
     a = run(&one, &x, 0, 1, VITCL_F16, "mma16 32x");

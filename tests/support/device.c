@@ -91,12 +91,20 @@ void vt_test_class(vt_class c)
         unsetenv("POCL_EXTRA_BUILD_FLAGS");
 }
 
+void vt_test_can_emulate(void)
+{
+    if (vt_test_own_branches())
+        return;
+    vt_test_tidy();
+    vt_skip("this driver takes the first work-item's branch for all");
+}
+
 void vt_test_emulate(const char *kind)
 {
     char word[32];
 
-    if (strncmp(kind, "dot", 3) != 0 && !vt_test_own_branches())
-        vt_skip("this driver takes the first work-item's branch for all");
+    if (strncmp(kind, "dot", 3) != 0)
+        vt_test_can_emulate();
     snprintf(word, sizeof word, "emulate-%s", kind);
     setenv("VITCL_MMA", word, 1);
     vt_test_class(VT_CLASS_GPU);

@@ -28,8 +28,11 @@ void vt_test_divide(bool on);
 /* Kernels of this class follow. PoCL compiles those for GPUs, which nobody runs
  * on it, without optimisation from then on: in a third of the time. */
 void vt_test_class(vt_class c);
-/* Matrix units of this kind are emulated, until VITCL_MMA is unset. The test is
- * skipped where the driver cannot run that: support/branches.h. */
+/* The test is skipped where the driver cannot run emulated matrix units
+ * (support/branches.h). */
+void vt_test_can_emulate(void);
+/* Those of this kind are emulated from now on, until VITCL_MMA is unset; or the
+ * test is skipped. */
 void vt_test_emulate(const char *kind);
 /* The parts of a product are added by its last groups from now on; false: not,
  * or the device cannot. PoCL can. */
