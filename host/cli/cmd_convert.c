@@ -46,20 +46,36 @@ static bool has_texts(const char *path)
     return found;
 }
 
+/* A model that is there, perhaps the one that is read, is kept. */
+static int is_new(const char *folder)
+{
+    char *file = NULL;
+    int code = EXIT_OK;
+
+    if (!vt_path_is_folder(folder))
+        return EXIT_OK;
+    TRY(vt_path_beside(&file, folder, "model.safetensors"));
+    if (vt_path_exists(file))
+        code = fail("%s: a model exists already; name another folder", folder);
+done:
+    free(file);
+    return code;
+}
+
 static int run(void *into, const words *operands)
 {
     const convert *o = into;
     const char *from = model_word(&o->common), *to = o->to ? o->to : "timm";
-    bool texts;
 
     (void)operands;
     if (!from)
         return usage("no model given; name one with -m DIR");
     RET(find_model(&from, from));
-    texts = has_texts(from); /* it may be the folder that is written */
+    RET(is_new(o->out));
     RET(vitcl_convert(o->out, from, to, o->dtype));
     note("%s/model.safetensors and its config are written%s", o->out,
-         texts && !has_texts(o->out) ? "; the text tower is left out" : "");
+         has_texts(from) && !has_texts(o->out) ? "; the text tower is left out"
+                                               : "");
     return EXIT_OK;
 }
 

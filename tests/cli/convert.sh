@@ -23,6 +23,14 @@ for file in left/.convert-other/file left/.convert-backup/file; do
     [ -e $file ] || fail "$file is gone"
 done
 
+# A model that is there stays, be it another one or the one that is read.
+find left -type f -exec sha256sum {} + >before
+for from in "$VT_DATA/models/timm_vit_max" left; do
+    run 1 convert -m "$from" -o left --dtype f16
+    says '^vitcl convert: left: a model exists already; name another folder$'
+done
+sha256sum --quiet -c before || fail 'a model is replaced'
+
 # DINOv2: HF's mlp_ratio is an integer, and with registers it has a mask token
 run 0 convert -m "$VT_DATA/models/timm_dinov2_swiglu_reg" -o hf --to hf
 grep -q '"mlp_ratio": 2,' hf/config.json || fail "mlp_ratio: $(grep mlp hf/config.json)"
@@ -54,10 +62,10 @@ large F64 1e300 '1e.300 is too large for f32' --dtype bf16
 
 # These have names that no other class of HF has; only the type changes.
 for name in hf_aimv2 hf_aimv2_native hf_dinov3 hf_dinov3_gated; do
-    run 0 convert -m "$VT_DATA/models/$name" -o same --to hf --dtype f16
-    cmp "$VT_DATA/models/$name/config.json" same/config.json || fail "$name: config"
-    run 0 convert -m "$VT_DATA/models/$name" -o full --to hf
-    python3 - "$VT_DATA/models/$name" full <<'P' || fail "$name: other names"
+    run 0 convert -m "$VT_DATA/models/$name" -o same-$name --to hf --dtype f16
+    cmp "$VT_DATA/models/$name/config.json" same-$name/config.json || fail "$name: config"
+    run 0 convert -m "$VT_DATA/models/$name" -o full-$name --to hf
+    python3 - "$VT_DATA/models/$name" full-$name <<'P' || fail "$name: other names"
 import sys, tensors
 a, b = (tensors.parts(folder + "/model.safetensors") for folder in sys.argv[1:])
 assert a.keys() == b.keys()
@@ -77,9 +85,9 @@ err_not 'left out'
 for file in tokenizer.json tokenizer_config.json; do
     cmp "$VT_DATA/text/hf_words/$file" words/$file || fail "$file"
 done
-run 0 convert -m "$VT_DATA/text/hf_words" -o words
+run 0 convert -m "$VT_DATA/text/hf_words" -o picture
 err_has '; the text tower is left out$'
-[ -e words/tokenizer.json ] || fail 'a file of another model is removed'
+[ ! -e picture/tokenizer.json ] || fail 'a tokenizer without its tower'
 
 # One detection token of YOLOS looks like a register, whose position timm has not.
 python3 - "$VT_DATA/models/hf_yolos" <<'P'
@@ -119,7 +127,7 @@ for name, prefix in ("models/timm_vit", "model.net._orig_mod."), ("text/hf_words
 P
 for name in models/timm_vit text/hf_words; do
     to=${name#*/}
-    run 0 convert -m "$VT_DATA/$name" -o plain --to "${to%_*}"
-    run 0 convert -m "$to" -o bare --to "${to%_*}"
-    cmp plain/model.safetensors bare/model.safetensors || fail "$name: names of a wrapper"
+    run 0 convert -m "$VT_DATA/$name" -o plain-$to --to "${to%_*}"
+    run 0 convert -m "$to" -o bare-$to --to "${to%_*}"
+    cmp plain-$to/model.safetensors bare-$to/model.safetensors || fail "$name: names of a wrapper"
 done

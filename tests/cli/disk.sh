@@ -109,8 +109,6 @@ for old in none some; do
         rm -rf ${to:?}/*
         mkdir -p $to/config/vitcl
         if [ $old = some ]; then
-            mkdir $to/model
-            cp whole/config.json whole/model.safetensors $to/model
             cp config/vitcl/tuned $to/config/vitcl
             echo old | tee $to/x.npy $to/x.paths $to/x.safetensors $to/x.csv >$to/log
             cp curve.png $to
