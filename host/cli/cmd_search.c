@@ -117,9 +117,8 @@ static void print_tsv(work *w, uint32_t q, const vitcl_hit *hits)
 
 static void print_pretty(work *w, uint32_t q, const vitcl_hit *hits)
 {
-    printf("\033[1m");
-    tsv_text(w->path[q]);
-    printf("\033[0m%s\n", w->found[q] ? "" : "  nothing is near enough");
+    tsv_title(w->path[q]);
+    printf("%s\n", w->found[q] ? "" : "  nothing is near enough");
     for (uint32_t i = 0; i < w->found[q]; i++) {
         printf("  %.3f  ", (double)hits[i].cosine);
         tsv_text(row_path(w->index, hits[i].row));

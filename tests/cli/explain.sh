@@ -1,7 +1,6 @@
 # explain.sh - classify --explain: bars and blocks that fit, with the colours
 # that a terminal has, and plain text elsewhere.
 picture=$VT_DATA/sample.jpg
-export TERM=xterm-256color
 unset COLORTERM NO_COLOR
 cp "$picture" a.jpg
 cp "$picture" b.jpg

@@ -26,6 +26,10 @@ on_terminal 60 0 classify -q holiday/a_picture_with_a_very_long_name.jpg
 out_has '^    (not sure: )?[a-z]+ [0-9]+ %$'
 fits 60
 
+# ---- a terminal that knows no escape sequences
+TERM=dumb on_terminal 60 0 classify a.jpg a.jpg
+! grep -q $'\x1b' out || fail "escape sequences for a dumb terminal"
+
 # ---- hits are named without "X/.."
 mkdir -p pictures indexes elsewhere
 cp a.jpg pictures

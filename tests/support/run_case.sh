@@ -9,6 +9,7 @@ set -u
 case=$(cd "$(dirname "$1")" && pwd)/$(basename "$1" .sh)
 support=$(cd "$(dirname "$0")" && pwd)
 export PYTHONPATH=$support${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
+export TERM=xterm-256color # without it, no line would be drawn
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/work" "$dir/tmp"

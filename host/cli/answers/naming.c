@@ -284,13 +284,11 @@ void naming_pretty(const naming *n, const answer *a)
     const int indent = n->answer == VITCL_ONE_CLASS ? 7 : 4;
     int at = indent;
 
-    printf("\033[1m");
-    tsv_text(a->path);
-    printf("\033[0m%s",
-           width_of(a->path, strlen(a->path)) + 2 + class_columns(n, 0) >
-                   terminal_columns()
-               ? "\n    "
-               : "  ");
+    tsv_title(a->path);
+    printf("%s", width_of(a->path, strlen(a->path)) + 2 + class_columns(n, 0) >
+                         terminal_columns()
+                     ? "\n    "
+                     : "  ");
     print_class(n, 0);
     for (uint32_t i = 1; i < n->k && naming_shown(n, i); i++) {
         const int wide = class_columns(n, i);

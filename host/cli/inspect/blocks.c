@@ -24,10 +24,9 @@ static bool says(const char *variable, const char *word)
 
 static colours colours_of_terminal(void)
 {
-    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *none = getenv("NO_COLOR");
 
-    if (!is_terminal(stdout) || (none && *none) || !term || !*term ||
-        strcmp(term, "dumb") == 0)
+    if (!is_screen(stdout) || (none && *none))
         return PLAIN;
     return says("COLORTERM", "truecolor") || says("COLORTERM", "24bit") ||
                    says("TERM", "direct")

@@ -9,7 +9,7 @@
 void progress_start(progress *p, const char *what, uint64_t total)
 {
     *p = (progress){
-        .what = what, .total = total, .on = !is_quiet() && is_terminal(stderr)};
+        .what = what, .total = total, .on = !is_quiet() && is_screen(stderr)};
     p->start = p->shown = now();
 }
 

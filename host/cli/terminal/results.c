@@ -79,6 +79,15 @@ void tsv_text(const char *s)
     }
 }
 
+void tsv_title(const char *s)
+{
+    const bool bold = is_screen(stdout);
+
+    fputs(bold ? "\033[1m" : "", stdout);
+    tsv_text(s);
+    fputs(bold ? "\033[0m" : "", stdout);
+}
+
 void make_text(char *s)
 {
     for (size_t n; *s; s += n) {

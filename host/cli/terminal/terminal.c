@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -18,6 +19,13 @@ bool is_terminal(FILE *f)
     if (*k == 0)
         *k = isatty(fileno(f)) == 1 ? 1 : -1;
     return *k > 0;
+}
+
+bool is_screen(FILE *f)
+{
+    const char *term = getenv("TERM");
+
+    return is_terminal(f) && term && *term && strcmp(term, "dumb") != 0;
 }
 
 int columns_of(FILE *f)

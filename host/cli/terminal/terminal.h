@@ -47,6 +47,8 @@ int failed(void);
 int code_of(int status);
 void set_command_name(const char *name); /* for these messages */
 bool is_terminal(FILE *f);
+/* One that also follows escape sequences; TERM=dumb does not. */
+bool is_screen(FILE *f);
 /* -v: from now on the library's log goes to stderr. */
 void be_verbose(void);
 bool is_verbose(void);
@@ -61,8 +63,9 @@ void json_put(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* For many numbers, whose signs the caller prints. Not finite: null. */
 void json_number(double v);
 extern vt_json_writer json_results;
-void tsv_text(const char *s); /* tab, newline, backslash and other
+void tsv_text(const char *s);  /* tab, newline, backslash and other
                                             * control characters escaped */
+void tsv_title(const char *s); /* the same, bold where it can be */
 /* Text from a file, at most `most` bytes. Here, in messages and in tsv_text(),
  * control characters are written as \ooo to a terminal. */
 void put_text(const char *s, size_t most);

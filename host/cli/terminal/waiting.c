@@ -36,9 +36,9 @@ static bool text(char *out, size_t size, double *after)
         snprintf(out, size,
                  "preparing kernels (once for this device): %u of %u%s, %.0f s",
                  (unsigned)(w.past + w.done), (unsigned)all,
-                 is_terminal(stderr) ? "" /* fits 60 columns */
-                 : all == 1          ? " program"
-                                     : " programs",
+                 is_screen(stderr) ? "" /* fits 60 columns */
+                 : all == 1        ? " program"
+                                   : " programs",
                  *after);
         /* a single one is often followed by the others soon */
         return *after >= (all > 1 ? 0.5 : 1.5);
@@ -47,7 +47,7 @@ static bool text(char *out, size_t size, double *after)
         return false;
     *after = now() - w.began;
     snprintf(out, size, "%s, %.0f s", w.what, *after);
-    return *after >= (w.once ? 0.5 : 2) && (w.once || is_terminal(stderr));
+    return *after >= (w.once ? 0.5 : 2) && (w.once || is_screen(stderr));
 }
 
 static void show(void)
@@ -57,7 +57,7 @@ static void show(void)
 
     if (!text(line, sizeof line, &after))
         return;
-    if (is_terminal(stderr)) { /* cut at the edge, not wrapped */
+    if (is_screen(stderr)) { /* cut at the edge, not wrapped */
         fprintf(stderr, "\r\033[?7l\033[K%s\033[?7h", line);
         fflush(stderr);
         w.drawn = true;
@@ -138,7 +138,7 @@ void wait_begin(const char *what, bool once)
     w.once = once;
     w.began = now();
     pthread_mutex_unlock(&w.lock);
-    drawing(once || is_terminal(stderr));
+    drawing(once || is_screen(stderr));
 }
 
 void wait_end(void)

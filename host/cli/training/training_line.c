@@ -23,7 +23,7 @@ static void add_share(fields *f, int rank, const char *name, const char *brief,
 
 void training_line_start(training_line *t)
 {
-    *t = (training_line){.on = is_terminal(stderr), .start = now()};
+    *t = (training_line){.on = is_screen(stderr), .start = now()};
 }
 
 void training_line_clear(training_line *t)
