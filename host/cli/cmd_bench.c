@@ -149,22 +149,28 @@ static int once(work *w)
 static int measure(work *w)
 {
     const double seconds = w->o->seconds > 0 ? w->o->seconds : 3;
-    double end;
+    double begin;
     vt_step_info s;
+    progress bar;
+    int code;
 
     for (uint32_t i = 0; vt_session_step(&s, w->session, i); i++)
         w->gflop += s.gflop;
+    progress_start(&bar, NULL, (uint64_t)ceil(seconds));
     for (int i = 0; i < 2; i++)
-        RET(once(w));
-    end = now() + seconds;
-    while (w->runs < RUNS && (w->runs < 3 || now() < end)) {
+        TRY(once(w));
+    begin = now();
+    while (w->runs < RUNS && (w->runs < 3 || now() < begin + seconds)) {
         double from = now();
 
-        RET(once(w));
+        TRY(once(w));
         w->ms[w->runs++] = 1e3 * (now() - from);
+        progress_show(&bar, (uint64_t)fmin(now() - begin, seconds), NULL);
     }
     qsort(w->ms, (size_t)w->runs, sizeof *w->ms, by_value);
-    return EXIT_OK;
+done:
+    progress_clear(&bar);
+    return code;
 }
 
 /* Adds a step's time to its op's; ops without room share the last entry. */
@@ -311,10 +317,10 @@ static void print_row(const work *w, bool first)
                   w->session_info.precision, w->session_info.gemm,
                   w->info.name);
         putchar('\n');
-        put_cells("%6s %10s %10s %10s %11s %9s %6s", "batch", "p50 ms",
-                  "p90 ms", "p99 ms", "pictures/s", "GFLOP/s", "runs");
+        put_cells("%6s %8s %8s %8s %11s %8s %5s", "batch", "p50 ms", "p90 ms",
+                  "p99 ms", "pictures/s", "GFLOP/s", "runs");
     }
-    put_cells("%6u %10.2f %10.2f %10.2f %11.2f %9.1f %6d", w->common.batch,
+    put_cells("%6u %8.2f %8.2f %8.2f %11.2f %8.1f %5d", w->common.batch,
               percentile(w, 0.5), percentile(w, 0.9), percentile(w, 0.99),
               pictures_per_s(w), rate(w->gflop, percentile(w, 0.5)), w->runs);
     fflush(stdout); /* the next row may take long */

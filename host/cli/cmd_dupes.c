@@ -158,7 +158,7 @@ static void print_text(work *w, uint64_t group, uint64_t first)
             printf("%llu\t%.6f\t", (unsigned long long)group,
                    (double)w->row[i].cosine);
         tsv_text(row_path(w->index, i));
-        if (below)
+        if (below && w->file[n].bytes)
             printf("\n%18s  %7s  %16s  %s", size, bytes, date, largest);
         if (!w->pretty) {
             printf("\t%s\t", size);

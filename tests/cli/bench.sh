@@ -44,6 +44,8 @@ out_has '^ batch +p50 ms +p90 ms +p99 ms +pictures/s '
 out_has '^     3( +[0-9.]+){6}$'
 out_has '^     1( +[0-9.]+){6}$'
 out_not 'layernorm'
+on_terminal 60 0 bench --preset vit-ti/16 --size 32 --seconds 0.1 --batch 3,1
+out_has '^     3( +[0-9.]+){6}$' # one line
 for batch in 0 '1,' ',1' '1,,2' x 1,x 1.5 -1 ' 1' 65537 99999999999; do
     run 2 bench --preset vit-ti/16 --batch "$batch"
     says "--batch must be whole numbers from 1 to 65536, with commas .*'$batch'"

@@ -66,6 +66,8 @@ mv p moved
 run 0 dupes i.safetensors --threshold 0.9999
 err_has 'none of the files is where the index says'
 out_has '^[1-4]	1\.0[0-9]*	p/hard.ppm				$'
+on_terminal 60 0 dupes i.safetensors --threshold 0.9999
+out_not '^ +$' # nothing is known of them
 mv moved p
 
 # ---- files that are gone

@@ -163,7 +163,7 @@ xargs rm <after
 run 2 classify -m clip p
 says 'has no classes of its own: add --labels "cat,dog,a red car"'
 run 1 classify -m "$VT_DATA/models/timm_clip" --labels cat,dog p
-says '^vitcl classify: --labels: .*timm_clip: no text tower'
+says '^vitcl classify: --labels: a model of pictures and texts is needed, .*timm_clip: no text tower'
 run 1 classify -m "$VT_DATA/models/hf_clip" p
 says 'has no classifier; .vitcl embed. writes its features$'
 for name in none.txt ./none p; do
@@ -211,7 +211,7 @@ says '^vitcl eval: data: '
 err_has ' is not UTF-8$'
 rm -r data/$'\xff'
 run 1 eval -m "$VT_DATA/models/hf_clip" --data data
-says 'this model has no classifier: .*hf_clip: no text tower'
+says 'this model has no classifier: a model of pictures and texts is needed, .*hf_clip: no text tower'
 run 2 eval -m "$VT_DATA/models/timm_clip" --data data --prompt 'a {}'
 says 'this model has a classifier; leave --prompt out$'
 
@@ -272,7 +272,7 @@ run 1 search builtin.safetensors 'a dog'
 says 'needs a model of pictures and texts, such as CLIP or SigLIP; the built-in one reads no texts$'
 run 0 embed -m "$VT_DATA/models/timm_clip" -o other.safetensors p
 run 1 search other.safetensors 'a dog'
-says '^vitcl search: --text: .*timm_clip: no text tower'
+says '^vitcl search: --text: a model of pictures and texts is needed, such as CLIP .*timm_clip: no text tower'
 run 1 search clip.safetensors -m siglip --text dog
 says 'its vectors are of another model .*name its model with -m$'
 run 0 embed -m clip --features class -o class.safetensors p

@@ -59,7 +59,9 @@ int tower_open(vitcl_text **out, vitcl_device *device, const model_options *o,
     RET(tower_named(o, what));
     RET(find_model(&path, model_word(o)));
     st = try_tower(out, device, path, o, how, texts);
-    RET(st == VITCL_EUNSUPPORTED ? fail("%s: %s", what, vitcl_last_error())
+    RET(st == VITCL_EUNSUPPORTED ? fail("%s: a model of pictures and texts "
+                                        "is needed, such as CLIP or SigLIP; %s",
+                                        what, vitcl_last_error())
                                  : st);
     return EXIT_OK;
 }
