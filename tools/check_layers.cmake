@@ -42,8 +42,8 @@ set(may_cli/texts api base index cli/terminal cli/setup cli/pictures cli/answers
 set(may_cli/training api base plot parts cli/terminal cli/setup cli/devices)
 set(may_cli/bench api base plot cli/terminal cli/setup cli/devices)
 set(may_cli/inspect api base plot inspect parts cli/terminal cli/setup cli/pictures cli/answers)
-set(may_cli api base walk plot inspect pull index parts archives cli/terminal cli/setup cli/pictures
-  cli/answers cli/texts cli/training cli/bench cli/inspect)
+set(may_cli api base walk plot inspect pull index parts archives cli/terminal cli/setup cli/devices
+  cli/pictures cli/answers cli/texts cli/training cli/bench cli/inspect)
 set(may_study base plot data weights cli cli/terminal cli/setup) # of vitcl-study
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\

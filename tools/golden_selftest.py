@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What selftest's models answer, for host/cli/setup/known_sums.h.
+"""What selftest's models answer, for host/cli/bench/known_sums.h.
 
-    tools/golden_selftest.py >host/cli/setup/known_sums.h
+    tools/golden_selftest.py >host/cli/bench/known_sums.h
 
 timm computes in double. The weights of a preset are whole numbers times a power
 of two (host/models/stored.c), the pictures too, so they are repeated here to the

@@ -14,9 +14,9 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/utf8.h"
-#include "cli/setup/known.h"
+#include "cli/bench/known.h"
+#include "cli/bench/speeds.h"
 #include "cli/setup/setup.h"
-#include "cli/setup/speeds.h"
 
 #include <dirent.h>
 #include <math.h>

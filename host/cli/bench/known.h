@@ -4,7 +4,7 @@
  */
 #ifndef VT_CLI_KNOWN_H
 #define VT_CLI_KNOWN_H
-#include "setup.h"
+#include "cli/setup/setup.h"
 
 /* Of each picture, sums over the classes j, j + 8, j + 16 and so on: one wrong
  * logit changes one of them. */

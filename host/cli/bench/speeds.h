@@ -4,7 +4,7 @@
  */
 #ifndef VT_CLI_SPEEDS_H
 #define VT_CLI_SPEEDS_H
-#include "setup.h"
+#include "cli/setup/setup.h"
 
 /* The largest difference of a from b, over b's largest number; infinite: some
  * number is not finite, or all of b are 0. */
