@@ -420,7 +420,7 @@ static int run(void *into, const words *operands)
                      .done = "named",
                      .tensor = "logits",
                      .rows_tell = o->output != NULL},
-              .part.kept = -1,
+              .part.stdout_fd = -1,
               .json = json,
               .pretty = is_terminal(stdout) && !json && !o->csv};
     int code;

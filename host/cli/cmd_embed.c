@@ -435,7 +435,7 @@ static int run(void *into, const words *operands)
                        .done = "embedded",
                        .start = now(),
                        .rows_tell = o->pictures.shard && o->output},
-              .part.kept = -1,
+              .part.stdout_fd = -1,
               .began = clock_ns()};
     int code;
 

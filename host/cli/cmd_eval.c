@@ -264,7 +264,7 @@ done:
 
 /* A model that does not answer with one class a picture. What is counted by
  * class, or added up from parts, it does not have. */
-static int score_several(work *w, vitcl_answer kind)
+static int score_map_mse(work *w, vitcl_answer kind)
 {
     const eval *o = w->o;
     const vitcl_scores *got = &w->scores;
@@ -288,9 +288,9 @@ static int score_several(work *w, vitcl_answer kind)
     if (!numbers && got->pictures && !got->ranked_classes)
         return fail("no picture has a class of the model: there is no "
                     "precision");
-    scores_several(got, numbers ? "mse" : "map",
-                   numbers ? got->squared_error : got->average_precision,
-                   o->how.json);
+    scores_number(got, numbers ? "mse" : "map",
+                  numbers ? got->squared_error : got->average_precision,
+                  o->how.json);
     TRY(scoring_failed(got->failed));
 done:
     return code;
@@ -306,7 +306,7 @@ static int score(work *w)
     TRY(open_labels(w));
     kind = w->on.vectors ? VITCL_ONE_CLASS : vitcl_model_answer(w->on.model);
     if (kind != VITCL_ONE_CLASS)
-        return score_several(w, kind);
+        return score_map_mse(w, kind);
     TRY(make_tally(w));
     TRY(count(w));
     TRY(w->o->output ? write_part(w) : scores_tell(&w->tally, &w->o->how));
@@ -322,7 +322,7 @@ static int run(void *into, const words *operands)
     const eval *o = into;
     work w = {.o = o,
               .on.lock = PTHREAD_MUTEX_INITIALIZER,
-              .part.kept = -1,
+              .part.stdout_fd = -1,
               .scores = {.size = sizeof w.scores}};
     int code;
 

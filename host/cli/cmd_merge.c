@@ -53,7 +53,7 @@ static int join(const vt_parts *p, const merge *o, const char *folder)
                      "eval");
     if (!vt_path_ends(path, p->ending))
         return usage("%s: the parts are %s files", path, p->ending);
-    RET(vt_parts_merge(p, path));
+    RET(vt_parts_join(p, path));
     note("%s: %llu row%s of %u shard%s, %llu of pictures that could not be "
          "read",
          path, (unsigned long long)p->rows, vt_plural(p->rows), p->of,

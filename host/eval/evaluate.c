@@ -99,7 +99,7 @@ vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
     pass.chosen = s.chosen = chosen;
     pass.total = pass.count;
     if (answer != VITCL_ONE_CLASS) {
-        st = vt_evaluate_several(out, pictures, known, answer, &pass, runner);
+        st = vt_evaluate_map_mse(out, pictures, known, answer, &pass, runner);
         goto done;
     }
     if (s.labels)

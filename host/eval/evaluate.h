@@ -50,9 +50,9 @@ vitcl_status vt_run_vectors(void *runner, const vt_pass *pass);
 vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
                          const vt_labelled *pictures, const vt_classes *known,
                          vitcl_answer answer, const vt_runner *runner);
-/* The same for answers that are not one class (several.c), in passes as this
+/* The same for answers that are not one class (map_mse.c), in passes as this
  * one. */
-vitcl_status vt_evaluate_several(vitcl_scores *out, const vt_labelled *pictures,
+vitcl_status vt_evaluate_map_mse(vitcl_scores *out, const vt_labelled *pictures,
                                  const vt_classes *known, vitcl_answer answer,
                                  const vt_pass *of, const vt_runner *runner);
 typedef struct vt_fewshot_score {

@@ -71,7 +71,7 @@ vitcl_status vt_part_keep(char **name, uint64_t *lines, vt_part *p,
 vitcl_status vt_part_commit_new(bool *taken, vt_part *p);
 void vt_part_free(vt_part *p); /* uncommitted: removes it */
 
-/* ---- merging (merge.c) ---- */
+/* ---- joining (join.c) ---- */
 
 typedef struct vt_parts {
     vt_manifest *part; /* [of], by shard */
@@ -84,7 +84,7 @@ typedef struct vt_parts {
 /* The finished parts in a folder, which must be of one run. */
 vitcl_status vt_parts_open(vt_parts *out, const char *folder);
 /* Joins them, all of which must be there, in the order of the input. */
-vitcl_status vt_parts_merge(const vt_parts *p, const char *path);
+vitcl_status vt_parts_join(const vt_parts *p, const char *path);
 void vt_parts_close(vt_parts *p);
 
 #endif

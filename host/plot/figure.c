@@ -82,9 +82,10 @@ vitcl_status vt_matrix_write(const vt_matrix *matrix, const char *path)
     return write_drawn(&d, path);
 }
 
-vitcl_status vt_tiles_write(const vt_tiles *tiles, const char *path)
+vitcl_status vt_contact_sheet_write(const vt_contact_sheet *sheet,
+                                    const char *path)
 {
-    const vt_drawing d = {.tiles = tiles};
+    const vt_drawing d = {.sheet = sheet};
 
     return write_drawn(&d, path);
 }

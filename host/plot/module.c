@@ -7,8 +7,8 @@
 #include "plot/module.h"
 
 #include "plot/chart.h"
+#include "plot/contact_sheet_draw.h"
 #include "plot/heatmap.h"
-#include "plot/tiles_draw.h"
 
 #include <cairo-svg.h>
 
@@ -23,7 +23,7 @@ typedef struct content {
     const vt_drawing *of;
     vt_chart chart;
     vt_heatmap heatmap;
-    vt_tiles_page tiles;
+    vt_contact_sheet_page sheet;
 } content;
 
 static void layout(content *x, double *width, double *height, cairo_t *c)
@@ -35,8 +35,8 @@ static void layout(content *x, double *width, double *height, cairo_t *c)
         vt_heatmap_layout(&x->heatmap, x->of->matrix, c);
         *width = x->heatmap.width, *height = x->heatmap.height;
     } else {
-        vt_tiles_layout(&x->tiles, x->of->tiles, c);
-        *width = x->tiles.width, *height = x->tiles.height;
+        vt_contact_sheet_layout(&x->sheet, x->of->sheet, c);
+        *width = x->sheet.width, *height = x->sheet.height;
     }
 }
 
@@ -47,7 +47,7 @@ static void draw_content(const content *x, cairo_t *c)
     else if (x->of->matrix)
         vt_heatmap_draw(&x->heatmap, c);
     else
-        vt_tiles_draw(&x->tiles, c);
+        vt_contact_sheet_draw(&x->sheet, c);
 }
 
 static const char *draw(const vt_drawing *drawing, bool svg, FILE *out)

@@ -3,8 +3,8 @@
  */
 #ifndef VT_PLOT_MODULE_H
 #define VT_PLOT_MODULE_H
+#include "plot/contact_sheet.h"
 #include "plot/figure.h"
-#include "plot/tiles.h"
 
 #include <stdio.h>
 
@@ -12,7 +12,7 @@
 typedef struct vt_drawing { /* one of these; the others are NULL */
     const vt_figure *figure;
     const vt_matrix *matrix;
-    const vt_tiles *tiles;
+    const vt_contact_sheet *sheet;
 } vt_drawing;
 typedef struct vt_plot {
     const char *version; /* of vitcl: the structs are those of one version */

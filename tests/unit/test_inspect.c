@@ -5,8 +5,8 @@
  * tools/golden_inspect.py prints the expected numbers.
  */
 #include "inspect/attention.h"
+#include "plot/contact_sheet.h"
 #include "plot/figure.h"
-#include "plot/tiles.h"
 #include "support/pictures.h"
 #include "support/skip.h"
 
@@ -224,22 +224,23 @@ Test(inspect, map_lies_over_the_picture)
     unsigned char *grey = malloc(3 * SIDE * SIDE);
     const char *folder = vt_test_folder(),
                *path = vt_test_path(folder, "map.png");
-    const vt_tiles map = {.photo = grey,
-                          .photo_width = SIDE,
-                          .photo_height = SIDE,
-                          .beside = true,
-                          .value = values,
-                          .count = 1,
-                          .rows = 2,
-                          .columns = 2,
-                          .across = 2,
-                          .label = "share"};
+    const vt_contact_sheet map = {.photo = grey,
+                                  .photo_width = SIDE,
+                                  .photo_height = SIDE,
+                                  .beside = true,
+                                  .value = values,
+                                  .count = 1,
+                                  .rows = 2,
+                                  .columns = 2,
+                                  .across = 2,
+                                  .label = "share"};
     vitcl_image image;
 
     if (vt_figure_ready() == VITCL_EUNSUPPORTED)
         vt_skip("built without Cairo");
     memset(grey, 100, 3 * SIDE * SIDE);
-    cr_assert_eq(vt_tiles_write(&map, path), VITCL_OK, "%s", vt_message());
+    cr_assert_eq(vt_contact_sheet_write(&map, path), VITCL_OK, "%s",
+                 vt_message());
     cr_assert_eq(vitcl_image_load(&image, path), VITCL_OK, "%s", vt_message());
     for (size_t i = 0; i < sizeof points / sizeof *points; i++)
         for (int k = 0; k < 3; k++) {

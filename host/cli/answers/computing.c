@@ -16,7 +16,7 @@
 enum { PAUSE = 20 }; /* ms */
 
 typedef struct slot {
-    kept_batch batch;
+    picture_batch batch;
     uint32_t rows; /* of the batch, that are computed */
     float *numbers;
     char **wrong; /* [most] why a row is no answer; NULL: it is one */

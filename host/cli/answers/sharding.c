@@ -118,7 +118,7 @@ int sharding_open(sharding *s, const picture_options *how, const char *output,
 {
     int code;
 
-    *s = (sharding){.kept = -1};
+    *s = (sharding){.stdout_fd = -1};
     if (how->shard && vt_shard_parse(&s->shard, how->shard) != VITCL_OK) {
         failed();
         return EXIT_USAGE;
@@ -146,8 +146,9 @@ int sharding_redirect(sharding *s)
     if (vt_part_open(&s->part, s->path) != VITCL_OK)
         return failed();
     fflush(stdout);
-    s->kept = dup(STDOUT_FILENO);
-    if (s->kept < 0 || dup2(fileno(vt_part_stream(s->part)), STDOUT_FILENO) < 0)
+    s->stdout_fd = dup(STDOUT_FILENO);
+    if (s->stdout_fd < 0 ||
+        dup2(fileno(vt_part_stream(s->part)), STDOUT_FILENO) < 0)
         return fail("%s: %s", s->path, strerror(errno));
     return EXIT_OK;
 }
@@ -157,10 +158,10 @@ static int restore(sharding *s)
     const bool bad = fflush(stdout) != 0 || ferror(stdout);
     const int error = errno;
 
-    if (s->kept >= 0) {
-        dup2(s->kept, STDOUT_FILENO);
-        close(s->kept);
-        s->kept = -1;
+    if (s->stdout_fd >= 0) {
+        dup2(s->stdout_fd, STDOUT_FILENO);
+        close(s->stdout_fd);
+        s->stdout_fd = -1;
     }
     if (bad) /* what is left of the answers is not for the other stream */
         __fpurge(stdout);
@@ -243,9 +244,9 @@ int sharding_end(sharding *s, int code, const answering *w)
 
 void sharding_close(sharding *s)
 {
-    if (s->kept >= 0)
+    if (s->stdout_fd >= 0)
         (void)restore(s);
     vt_part_free(s->part);
     free(s->path);
-    *s = (sharding){.kept = -1};
+    *s = (sharding){.stdout_fd = -1};
 }

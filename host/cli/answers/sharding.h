@@ -12,7 +12,7 @@ typedef struct sharding {
     bool finished;            /* by an earlier run: nothing is left to do */
     vt_manifest about, found; /* of this run; of the earlier one */
     vt_part *part;            /* that standard output goes to */
-    int kept;                 /* standard output meanwhile */
+    int stdout_fd;            /* standard output meanwhile */
 } sharding;
 
 /* How the rows are made: printed into the manifest. */

@@ -281,7 +281,7 @@ static int write_as(inspect_files *f, const inspect_figure *g,
     else if (strcmp(ending, "json") == 0)
         code = write_numbers(g, path);
     else
-        code = code_of(g->tiles ? vt_tiles_write(g->tiles, path)
+        code = code_of(g->sheet ? vt_contact_sheet_write(g->sheet, path)
                                 : vt_figure_write(g->chart, path));
     if (code == EXIT_OK && strcmp(ending, "png") == 0)
         inspect_say(path);

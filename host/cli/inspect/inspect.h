@@ -10,8 +10,8 @@
 #include "cli/setup/options.h"
 #include "cli/terminal/terminal.h"
 #include "inspect/attention.h"
+#include "plot/contact_sheet.h"
 #include "plot/figure.h"
-#include "plot/tiles.h"
 
 enum {
     INSPECT_PATH = 4096,
@@ -34,7 +34,7 @@ typedef struct inspect_files {
 typedef struct inspect_figure {
     const char *kind; /* name of its files: "rollout" */
     const char *title, *alt, *caption;
-    const vt_tiles *tiles; /* or ... */
+    const vt_contact_sheet *sheet; /* or ... */
     const vt_figure *chart;
     const char *unit; /* of the numbers: */
     const vitcl_shape *shape;

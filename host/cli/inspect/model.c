@@ -43,13 +43,13 @@ static int draw_filters(inspect_files *f, const unsigned char *rgb,
         .name = "filters",
         .rank = 4,
         .shape = {(uint64_t)k, 3, (uint64_t)p, (uint64_t)p}};
-    const vt_tiles tiles = {.rgb = rgb,
-                            .count = k,
-                            .rows = p,
-                            .columns = p,
-                            .across = k < ACROSS ? k : ACROSS,
-                            .label =
-                                "principal components of the patch filters"};
+    const vt_contact_sheet sheet = {
+        .rgb = rgb,
+        .count = k,
+        .rows = p,
+        .columns = p,
+        .across = k < ACROSS ? k : ACROSS,
+        .label = "principal components of the patch filters"};
     char alt[INSPECT_TEXT];
     double sum = 0;
 
@@ -71,7 +71,7 @@ static int draw_filters(inspect_files *f, const unsigned char *rgb,
                    "2010.11929). Grey is 0; each tile has a scale of its own. "
                    "The sign is such that the number farthest from 0 is "
                    "positive.",
-               .tiles = &tiles,
+               .sheet = &sheet,
                .unit = "weight, of an axis of length 1",
                .shape = &shape,
                .value = axis});
@@ -147,16 +147,17 @@ static int draw_positions(inspect_files *f, const double *s, int rows,
     const uint64_t r = (uint64_t)rows, c = (uint64_t)columns;
     const vitcl_shape shape = {
         .name = "positions", .rank = 4, .shape = {r, c, r, c}};
-    const vt_tiles tiles = {.value = s,
-                            .count = rows * columns,
-                            .rows = rows,
-                            .columns = columns,
-                            .across = columns,
-                            .least = -1,
-                            .most = 1,
-                            .columns_title = "column of the patch",
-                            .rows_title = "row of the patch",
-                            .label = "cosine similarity of the positions"};
+    const vt_contact_sheet sheet = {.value = s,
+                                    .count = rows * columns,
+                                    .rows = rows,
+                                    .columns = columns,
+                                    .across = columns,
+                                    .least = -1,
+                                    .most = 1,
+                                    .columns_title = "column of the patch",
+                                    .rows_title = "row of the patch",
+                                    .label =
+                                        "cosine similarity of the positions"};
     char alt[INSPECT_TEXT], caption[INSPECT_TEXT];
 
     snprintf(caption, sizeof caption,
@@ -169,7 +170,7 @@ static int draw_positions(inspect_files *f, const double *s, int rows,
                                               .title = "Position similarity",
                                               .alt = alt,
                                               .caption = caption,
-                                              .tiles = &tiles,
+                                              .sheet = &sheet,
                                               .unit = "cosine",
                                               .shape = &shape,
                                               .value = s});

@@ -23,7 +23,7 @@ static int largest(const double *value, int n)
 
 /* ---- one map: rollout, relevance ---- */
 
-/* Writes `g` with its tiles, shape and alternative text. */
+/* Writes `g` with its sheet, shape and alternative text. */
 static int write_map(inspect_files *f, const inspect_picture *p,
                      const inspect_figure *g, const char *label)
 {
@@ -31,16 +31,16 @@ static int write_map(inspect_files *f, const inspect_picture *p,
         .name = g->kind,
         .rank = 2,
         .shape = {(uint64_t)p->rows, (uint64_t)p->columns}};
-    const vt_tiles tiles = {.photo = p->rgb,
-                            .photo_width = p->width,
-                            .photo_height = p->height,
-                            .beside = true,
-                            .value = g->value,
-                            .count = 1,
-                            .rows = p->rows,
-                            .columns = p->columns,
-                            .across = 2,
-                            .label = label};
+    const vt_contact_sheet sheet = {.photo = p->rgb,
+                                    .photo_width = p->width,
+                                    .photo_height = p->height,
+                                    .beside = true,
+                                    .value = g->value,
+                                    .count = 1,
+                                    .rows = p->rows,
+                                    .columns = p->columns,
+                                    .across = 2,
+                                    .label = label};
     const int at = largest(g->value, p->rows * p->columns);
     inspect_figure whole = *g;
     char alt[INSPECT_TEXT];
@@ -51,7 +51,7 @@ static int write_map(inspect_files *f, const inspect_picture *p,
              (int)vt_utf8_cut(p->name, 150), p->name,
              (int)vt_utf8_cut(label, 150), label, g->value[at],
              at / p->columns + 1, p->rows, at % p->columns + 1, p->columns);
-    whole.alt = alt, whole.tiles = &tiles, whole.shape = &shape;
+    whole.alt = alt, whole.sheet = &sheet, whole.shape = &shape;
     return inspect_write(f, &whole);
 }
 
@@ -103,18 +103,18 @@ int inspect_relevance(inspect_files *f, const inspect_picture *p,
 enum { ACROSS = 4, NAME = 24 };
 
 static int draw_heads(inspect_files *f, const inspect_picture *p,
-                      const vt_tiles *tiles, const double *value,
+                      const vt_contact_sheet *sheet, const double *value,
                       uint32_t layer, uint32_t first, const char *from)
 {
     const vitcl_shape shape = {.name = "attention",
                                .rank = 3,
-                               .shape = {(uint64_t)tiles->count,
+                               .shape = {(uint64_t)sheet->count,
                                          (uint64_t)p->rows,
                                          (uint64_t)p->columns}};
-    const int n = p->rows * p->columns, at = largest(value, tiles->count * n);
+    const int n = p->rows * p->columns, at = largest(value, sheet->count * n);
     char alt[INSPECT_TEXT], title[INSPECT_TEXT], caption[INSPECT_TEXT];
 
-    if (tiles->count == 1)
+    if (sheet->count == 1)
         snprintf(title, sizeof title, "Attention of layer %u, head %u", layer,
                  first);
     else
@@ -123,20 +123,20 @@ static int draw_heads(inspect_files *f, const inspect_picture *p,
              "%.*s under the attention of %d head%s of layer %u, from %s: "
              "the largest, %.3g, is of head %u to the patch in row %d of %d, "
              "column %d of %d.",
-             (int)vt_utf8_cut(p->name, 200), p->name, tiles->count,
-             vt_plural((uint64_t)tiles->count), layer, from, value[at],
+             (int)vt_utf8_cut(p->name, 200), p->name, sheet->count,
+             vt_plural((uint64_t)sheet->count), layer, from, value[at],
              first + (uint32_t)(at / n), at % n / p->columns + 1, p->rows,
              at % n % p->columns + 1, p->columns);
     snprintf(caption, sizeof caption,
              "Attention probabilities from %s to each patch in layer %u "
              "(layers and heads count from 0). Bright is much; all heads have "
              "one scale.%s",
-             from, layer, tiles->mark ? " The frame is the patch asked." : "");
+             from, layer, sheet->mark ? " The frame is the patch asked." : "");
     return inspect_write(f, &(inspect_figure){.kind = "attention",
                                               .title = title,
                                               .alt = alt,
                                               .caption = caption,
-                                              .tiles = tiles,
+                                              .sheet = sheet,
                                               .unit = "probability",
                                               .shape = &shape,
                                               .value = value});
@@ -150,18 +150,18 @@ int inspect_attention(inspect_files *f, const inspect_picture *p,
     char label[INSPECT_TEXT];
     char(*text)[NAME] = calloc(count, sizeof *text);
     const char **name = calloc(count, sizeof *name);
-    const vt_tiles tiles = {.photo = p->rgb,
-                            .photo_width = p->width,
-                            .photo_height = p->height,
-                            .beside = beside,
-                            .value = value,
-                            .count = (int)count,
-                            .rows = p->rows,
-                            .columns = p->columns,
-                            .across = beside ? (int)count + 1 : ACROSS,
-                            .mark = query,
-                            .name = name,
-                            .label = label};
+    const vt_contact_sheet sheet = {.photo = p->rgb,
+                                    .photo_width = p->width,
+                                    .photo_height = p->height,
+                                    .beside = beside,
+                                    .value = value,
+                                    .count = (int)count,
+                                    .rows = p->rows,
+                                    .columns = p->columns,
+                                    .across = beside ? (int)count + 1 : ACROSS,
+                                    .mark = query,
+                                    .name = name,
+                                    .label = label};
     int code;
 
     snprintf(label, sizeof label, "attention of layer %u from %s", layer, from);
@@ -169,7 +169,7 @@ int inspect_attention(inspect_files *f, const inspect_picture *p,
         snprintf(text[i], NAME, "head %u", first + i);
         name[i] = text[i];
     }
-    code = text && name ? draw_heads(f, p, &tiles, value, layer, first, from)
+    code = text && name ? draw_heads(f, p, &sheet, value, layer, first, from)
                         : fail("out of memory");
     free(text);
     free(name);
@@ -213,17 +213,18 @@ static int draw_tokens(inspect_files *f, const inspect_picture *p,
         .name = "pca",
         .rank = 3,
         .shape = {COLOURS, (uint64_t)p->rows, (uint64_t)p->columns}};
-    const vt_tiles tiles = {.photo = p->rgb,
-                            .photo_width = p->width,
-                            .photo_height = p->height,
-                            .beside = true,
-                            .rgb = rgb,
-                            .count = 1,
-                            .rows = p->rows,
-                            .columns = p->columns,
-                            .across = 2,
-                            .label = "patch tokens: components 1, 2, 3 as red, "
-                                     "green, blue"};
+    const vt_contact_sheet sheet = {
+        .photo = p->rgb,
+        .photo_width = p->width,
+        .photo_height = p->height,
+        .beside = true,
+        .rgb = rgb,
+        .count = 1,
+        .rows = p->rows,
+        .columns = p->columns,
+        .across = 2,
+        .label = "patch tokens: components 1, 2, 3 as red, "
+                 "green, blue"};
     char alt[INSPECT_TEXT], caption[INSPECT_TEXT], whose[64], scale[96];
 
     if (all)
@@ -250,7 +251,7 @@ static int draw_tokens(inspect_files *f, const inspect_picture *p,
                                               .title = "Patch tokens",
                                               .alt = alt,
                                               .caption = caption,
-                                              .tiles = &tiles,
+                                              .sheet = &sheet,
                                               .unit = "score",
                                               .shape = &shape,
                                               .value = score});

@@ -319,16 +319,16 @@ void batches_fail(picture_batches *f)
     f->failures++;
 }
 
-/* ---- batches that are kept ---- */
+/* ---- batches while the next ones are read ---- */
 
 bool batches_ready(picture_batches *f)
 {
     return f->count || f->ended || stopped() || input_ready(f->source, 0);
 }
 
-bool batches_keep(kept_batch *into, picture_batches *f)
+bool batches_keep(picture_batch *into, picture_batches *f)
 {
-    const kept_batch before = *into;
+    const picture_batch before = *into;
 
     into->answers = f->answers, into->rgb = f->rgb;
     into->count = f->given;
@@ -343,15 +343,10 @@ bool batches_keep(kept_batch *into, picture_batches *f)
     return true;
 }
 
-void batches_drop(kept_batch *b)
+void batches_free(picture_batch *b)
 {
     while (b->count)
         forget(&b->answers[--b->count]);
-}
-
-void batches_free(kept_batch *b)
-{
-    batches_drop(b);
     free(b->answers);
     free(b->rgb);
 }

@@ -111,18 +111,17 @@ void batches_whole(struct vt_manifest *into, const picture_batches *f);
 void batches_close(picture_batches *f);
 /* A batch that is kept while the next ones are read: what batches_next()
  * returned. */
-typedef struct kept_batch {
+typedef struct picture_batch {
     answer *answers;
     uint8_t *rgb;
     uint32_t count;
-} kept_batch;
+} picture_batch;
 /* Would batches_next() return without waiting for a list on stdin? */
 bool batches_ready(picture_batches *f);
 /* Keeps the batch that was returned last. What `into` had before is used for
  * others; it begins as zeros. False: out of memory, which is said. */
-bool batches_keep(kept_batch *into, picture_batches *f);
-void batches_drop(kept_batch *b);
-void batches_free(kept_batch *b);
+bool batches_keep(picture_batch *into, picture_batches *f);
+void batches_free(picture_batch *b);
 /* Counts a picture whose numbers are not finite. */
 void batches_fail(picture_batches *f);
 /* The library's last message without the picture's name in front of it. */

@@ -62,8 +62,8 @@ int scores_tell(const vt_tally *t, const score_options *o)
     return code;
 }
 
-void scores_several(const vitcl_scores *s, const char *name, double value,
-                    bool json)
+void scores_number(const vitcl_scores *s, const char *name, double value,
+                   bool json)
 {
     if (!json) {
         printf("pictures\t%u\n%s\t%.4f\n", s->pictures, name, value);

@@ -28,7 +28,7 @@ int scores_tell(const vt_tally *t, const score_options *o);
 
 /* The one score of a model that does not answer with one class: "map" or
  * "mse". */
-void scores_several(const vitcl_scores *s, const char *name, double value,
-                    bool json);
+void scores_number(const vitcl_scores *s, const char *name, double value,
+                   bool json);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "cli/terminal/terminal.h"
-#include "plot/tiles.h"
+#include "plot/contact_sheet.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,15 +70,15 @@ static int draw(const vitcl_train_batch *b, const uint8_t *rgb, size_t n,
                 size_t across, const char *const *name, const char *label,
                 const char *path)
 {
-    const vt_tiles sheet = {.rgb = rgb,
-                            .count = (int)n,
-                            .rows = (int)b->height,
-                            .columns = (int)b->width,
-                            .across = (int)(n < across ? n : across),
-                            .name = name,
-                            .label = label};
+    const vt_contact_sheet sheet = {.rgb = rgb,
+                                    .count = (int)n,
+                                    .rows = (int)b->height,
+                                    .columns = (int)b->width,
+                                    .across = (int)(n < across ? n : across),
+                                    .name = name,
+                                    .label = label};
 
-    return code_of(vt_tiles_write(&sheet, path));
+    return code_of(vt_contact_sheet_write(&sheet, path));
 }
 
 int show_batch(const vitcl_train_batch *b, const char *path)

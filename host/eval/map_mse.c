@@ -1,5 +1,5 @@
 /*
- * several.c - the scores of models that do not answer with one class: the mean
+ * map_mse.c - the scores of models that do not answer with one class: the mean
  * average precision, and the mean squared error of a regression.
  *
  * The average precision of a class is the area below precision over recall, in
@@ -199,7 +199,7 @@ done:
     return st;
 }
 
-vitcl_status vt_evaluate_several(vitcl_scores *out, const vt_labelled *pictures,
+vitcl_status vt_evaluate_map_mse(vitcl_scores *out, const vt_labelled *pictures,
                                  const vt_classes *known, vitcl_answer answer,
                                  const vt_pass *of, const vt_runner *runner)
 {

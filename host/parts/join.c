@@ -1,5 +1,5 @@
 /*
- * merge.c - find the finished parts in a folder and join them in the order of
+ * join.c - find the finished parts in a folder and join them in the order of
  * the input: the first row of each shard, the second of each, and so on.
  */
 #include "parts/partition.h"
@@ -247,7 +247,7 @@ static vitcl_status check_place(const vt_parts *p, const char *path)
     return VITCL_OK;
 }
 
-vitcl_status vt_parts_merge(const vt_parts *p, const char *path)
+vitcl_status vt_parts_join(const vt_parts *p, const char *path)
 {
     if (p->missing[0])
         return vt_fail(VITCL_EINVAL, "shards %s of %u are missing", p->missing,

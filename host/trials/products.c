@@ -1,5 +1,5 @@
 /*
- * candidate.c - check and time one candidate of the tuner.
+ * products.c - check and time one candidate of the tuner.
  *
  * Correctness: all inputs are whole numbers so small that every sum is exact in
  * f32 in any order; bf16 and f16 hold them, too. So each row of C, weighted by
@@ -12,12 +12,12 @@
  * f32, because a machine's speed drifts; their ratio is what counts.
  */
 
-#include "tune/candidate.h"
 #include "base/memory.h"
 #include "ocl/precision.h"
 #include "product/device.h"
 #include "product/product.h"
 #include "trials/trials.h"
+#include "tune/candidate.h"
 #include "tune/params.h"
 #include "units/dots.h"
 

@@ -1,8 +1,8 @@
 /*
- * tiles.c - draw small pictures in rows, with a colour bar where they are maps
- * of numbers.
+ * contact_sheet.c - draw small pictures in rows, with a colour bar where they
+ * are maps of numbers.
  */
-#include "plot/tiles_draw.h"
+#include "plot/contact_sheet_draw.h"
 
 #include "plot/letters.h"
 #include "plot/viridis.h"
@@ -18,7 +18,7 @@
 #define GAP 8.0
 #define BAR 16.0   /* width of the colour bar */
 #define SIDE 384.0 /* longer side of one of at most two photographs, at least */
-#define PAGE 960.0 /* width of more tiles together */
+#define PAGE 960.0 /* width of more pictures together */
 #define LEAST 96.0 /* of one with a photograph */
 #define COVER 0.65 /* how much of a map covers the photograph */
 
@@ -102,15 +102,15 @@ static void put(cairo_t *c, double x, double y, const char *text, double share,
 
 /* ---- layout ---- */
 
-static int shown(const vt_tiles *t)
+static int shown(const vt_contact_sheet *t)
 {
     return t->count + (t->photo && t->beside);
 }
 
 /* Numbers that are not finite count as the smallest. */
-static void find_scale(vt_tiles_page *p)
+static void find_scale(vt_contact_sheet_page *p)
 {
-    const vt_tiles *t = p->tiles;
+    const vt_contact_sheet *t = p->sheet;
     const size_t n = (size_t)t->count * (size_t)t->rows * (size_t)t->columns;
 
     p->least = t->least, p->most = t->most;
@@ -128,35 +128,36 @@ static void find_scale(vt_tiles_page *p)
     snprintf(p->high, sizeof p->high, "%.3g", p->most);
 }
 
-static void size_tiles(vt_tiles_page *p)
+static void size_pictures(vt_contact_sheet_page *p)
 {
-    const vt_tiles *t = p->tiles;
+    const vt_contact_sheet *t = p->sheet;
     const double room = PAGE / t->across;
     double scale;
 
     if (!t->photo) { /* cells of whole pixels */
         scale = fmax(1, floor(room / t->columns));
-        p->tile_w = scale * t->columns, p->tile_h = scale * t->rows;
+        p->each_w = scale * t->columns, p->each_h = scale * t->rows;
         return;
     }
     if (t->across <= 2)
         scale = fmax(1, SIDE / fmax(t->photo_width, t->photo_height));
     else
         scale = fmax(room, LEAST) / t->photo_width;
-    p->tile_w = scale * t->photo_width, p->tile_h = scale * t->photo_height;
+    p->each_w = scale * t->photo_width, p->each_h = scale * t->photo_height;
 }
 
-void vt_tiles_layout(vt_tiles_page *out, const vt_tiles *t, cairo_t *c)
+void vt_contact_sheet_layout(vt_contact_sheet_page *out,
+                             const vt_contact_sheet *t, cairo_t *c)
 {
-    vt_tiles_page p = {.tiles = t, .left = PAD, .top = PAD};
+    vt_contact_sheet_page p = {.sheet = t, .left = PAD, .top = PAD};
     const double gap = t->photo || t->name ? GAP : 2;
     double text;
 
     p.down = (shown(t) + t->across - 1) / t->across;
     find_scale(&p);
-    size_tiles(&p);
-    p.step_x = p.tile_w + gap;
-    p.step_y = p.tile_h + gap + (t->name ? SMALL + 2 : 0);
+    size_pictures(&p);
+    p.step_x = p.each_w + gap;
+    p.step_y = p.each_h + gap + (t->name ? SMALL + 2 : 0);
     if (t->rows_title)
         p.left += 2 * (TEXT + GAP), p.top += 2 * (TEXT + GAP);
     p.width = p.left + p.step_x * t->across - gap + PAD;
@@ -175,7 +176,7 @@ void vt_tiles_layout(vt_tiles_page *out, const vt_tiles *t, cairo_t *c)
 
 /* ---- drawing ---- */
 
-static void frame(cairo_t *c, const vt_tiles *t, box b)
+static void frame(cairo_t *c, const vt_contact_sheet *t, box b)
 {
     const double w = b.w / t->columns, h = b.h / t->rows;
     const double x = b.x + (t->mark - 1) % t->columns * w,
@@ -192,9 +193,10 @@ static void frame(cairo_t *c, const vt_tiles *t, box b)
 }
 
 /* Tile `i` of those with numbers or colours; -1: the photograph. */
-static void draw_tile(const vt_tiles_page *p, cairo_t *c, int i, box b)
+static void draw_picture(const vt_contact_sheet_page *p, cairo_t *c, int i,
+                         box b)
 {
-    const vt_tiles *t = p->tiles;
+    const vt_contact_sheet *t = p->sheet;
     const size_t cells = (size_t)t->rows * (size_t)t->columns,
                  at = i < 0 ? 0 : (size_t)i * cells;
     const picture photo = {
@@ -221,10 +223,10 @@ static void draw_tile(const vt_tiles_page *p, cairo_t *c, int i, box b)
         put(c, b.x + b.w / 2, b.y + b.h + SMALL + 1, name, 0.5, b.w);
 }
 
-/* Numbers from 1 at some of the tiles, and the titles of both axes. */
-static void draw_axes(const vt_tiles_page *p, cairo_t *c)
+/* Numbers from 1 at some of the pictures, and the titles of both axes. */
+static void draw_axes(const vt_contact_sheet_page *p, cairo_t *c)
 {
-    const vt_tiles *t = p->tiles;
+    const vt_contact_sheet *t = p->sheet;
     const double room = TEXT + GAP, wide = p->step_x * t->across,
                  high = p->step_y * p->down;
     const int each_x = 1 + (int)(26 / p->step_x),
@@ -235,13 +237,13 @@ static void draw_axes(const vt_tiles_page *p, cairo_t *c)
     cairo_set_source_rgb(c, 0.15, 0.15, 0.15);
     for (int i = 0; i < t->across; i += each_x) {
         snprintf(number, sizeof number, "%d", i + 1);
-        put(c, p->left + i * p->step_x + p->tile_w / 2, p->top - GAP / 2,
+        put(c, p->left + i * p->step_x + p->each_w / 2, p->top - GAP / 2,
             number, 0.5, 60);
     }
     for (int i = 0; i < p->down; i += each_y) {
         snprintf(number, sizeof number, "%d", i + 1);
         put(c, p->left - GAP / 2,
-            p->top + i * p->step_y + p->tile_h / 2 + 0.36 * TEXT, number, 1,
+            p->top + i * p->step_y + p->each_h / 2 + 0.36 * TEXT, number, 1,
             60);
     }
     put(c, p->left + wide / 2, p->top - room, t->columns_title, 0.5, wide);
@@ -252,12 +254,12 @@ static void draw_axes(const vt_tiles_page *p, cairo_t *c)
     cairo_restore(c);
 }
 
-static void draw_bar(const vt_tiles_page *p, cairo_t *c)
+static void draw_bar(const vt_contact_sheet_page *p, cairo_t *c)
 {
-    const vt_tiles *t = p->tiles;
+    const vt_contact_sheet *t = p->sheet;
     const picture bar = {.w = 1, .h = 256};
-    const double h = p->step_y * (p->down - 1) + p->tile_h;
-    const box b = {p->left + p->step_x * (t->across - 1) + p->tile_w + GAP,
+    const double h = p->step_y * (p->down - 1) + p->each_h;
+    const box b = {p->left + p->step_x * (t->across - 1) + p->each_w + GAP,
                    p->top, BAR, h};
 
     place(c, &bar, b, 1, CAIRO_FILTER_BILINEAR);
@@ -267,18 +269,18 @@ static void draw_bar(const vt_tiles_page *p, cairo_t *c)
     put(c, b.x + BAR + GAP, b.y + b.h, p->low, 0, PAGE);
 }
 
-void vt_tiles_draw(const vt_tiles_page *p, cairo_t *c)
+void vt_contact_sheet_draw(const vt_contact_sheet_page *p, cairo_t *c)
 {
-    const vt_tiles *t = p->tiles;
+    const vt_contact_sheet *t = p->sheet;
     const int photo = shown(t) - t->count;
 
     cairo_set_source_rgb(c, 1, 1, 1);
     cairo_paint(c);
     for (int i = 0; i < shown(t); i++)
-        draw_tile(p, c, i - photo,
-                  (box){p->left + i % t->across * p->step_x,
-                        p->top + i / t->across * p->step_y, p->tile_w,
-                        p->tile_h});
+        draw_picture(p, c, i - photo,
+                     (box){p->left + i % t->across * p->step_x,
+                           p->top + i / t->across * p->step_y, p->each_w,
+                           p->each_h});
     if (t->rows_title)
         draw_axes(p, c);
     if (t->value)
