@@ -7,9 +7,6 @@ from enum import IntEnum
 from typing import Any
 
 LIBRARY = "libvitcl.so.3"
-VERSION_MAJOR = 0
-VERSION_MINOR = 3
-VERSION_PATCH = 0
 
 
 STATUS_MAP = {
@@ -24,7 +21,6 @@ STATUS_MAP = {
     -8: "stopped by the caller",
     -9: "in use by another call",
 }
-MODEL_BUILTIN = "builtin:cifar10"
 
 
 class Status(IntEnum):
@@ -123,6 +119,13 @@ class vitcl_device_info(C.Structure):
 
 
 vitcl_compiling = C.CFUNCTYPE(None, C.c_void_p, C.c_uint32, C.c_uint32)
+
+
+vitcl_log = C.CFUNCTYPE(None, C.c_void_p, C.c_char_p)
+VERSION_MAJOR = 0
+VERSION_MINOR = 3
+VERSION_PATCH = 0
+MODEL_BUILTIN = "builtin:cifar10"
 
 
 class vitcl_model_files(C.Structure):
@@ -341,9 +344,6 @@ class vitcl_shape(C.Structure):
 
 class vitcl_rows(C.Structure):
     pass
-
-
-vitcl_log = C.CFUNCTYPE(None, C.c_void_p, C.c_char_p)
 DUPES_LEAST = 0.85
 
 
@@ -726,6 +726,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any], bool]] = {
     "vitcl_device_describe": (C.c_int, [C.POINTER(vitcl_device_info), C.POINTER(vitcl_device)], True),
     "vitcl_device_watch": (C.c_int, [C.POINTER(vitcl_device), vitcl_compiling, C.c_void_p], True),
     "vitcl_device_free": (None, [C.POINTER(vitcl_device)], False),
+    "vitcl_log_set": (None, [vitcl_log, C.c_void_p], False),
     "vitcl_model_load": (C.c_int, [C.POINTER(C.POINTER(vitcl_model)), C.POINTER(vitcl_device), C.c_char_p], True),
     "vitcl_model_find": (C.c_int, [C.c_char_p, C.c_size_t, C.c_char_p], True),
     "vitcl_model_load_memory": (C.c_int, [C.POINTER(C.POINTER(vitcl_model)), C.POINTER(vitcl_device), C.POINTER(vitcl_model_files)], True),
@@ -772,7 +773,6 @@ FUNCTIONS: dict[str, tuple[Any, list[Any], bool]] = {
     "vitcl_rows_add": (C.c_int, [C.POINTER(vitcl_rows), C.POINTER(C.c_float), C.c_uint32], True),
     "vitcl_rows_finish": (C.c_int, [C.POINTER(vitcl_rows)], True),
     "vitcl_rows_free": (None, [C.POINTER(vitcl_rows)], False),
-    "vitcl_log_set": (None, [vitcl_log, C.c_void_p], False),
     "vitcl_index_open": (C.c_int, [C.POINTER(C.POINTER(vitcl_index)), C.c_char_p], True),
     "vitcl_index_free": (None, [C.POINTER(vitcl_index)], False),
     "vitcl_index_describe": (C.c_int, [C.POINTER(vitcl_index_info), C.POINTER(vitcl_index)], True),

@@ -1,6 +1,6 @@
 #!/bin/sh
 # manners.sh ROOT - what the library must not do in its host's process: its
-# sources call none of the functions below, and vitcl.h lists each environment
+# sources call none of the functions below, and include/ lists each environment
 # variable that they read. host/cli, host/plot, host/pull and host/study are
 # programs; sandbox.c, try.c and unpack.c act in processes of their own.
 set -eu
@@ -49,8 +49,8 @@ closing 'memfd_create' MFD_CLOEXEC
 # shellcheck disable=SC2086
 for name in $(grep -ohE '(vt|secure)_getenv\("[A-Z_]+"\)|(vt_user_(folder|path|text)|vt_helper_(find|number))\([^;]*"[A-Z_]+"' $sources |
     grep -oE '"[A-Z_]+"' | tr -d '"' | sort -u); do
-    grep -qE "(^|[^A-Z_])$name([^A-Z_]|\$)" include/vitcl.h || {
-        echo "manners.sh: vitcl.h does not say that $name is read" >&2
+    grep -qE "(^|[^A-Z_])$name([^A-Z_]|\$)" include/vitcl*.h || {
+        echo "manners.sh: include/ does not say that $name is read" >&2
         failures=$((failures + 1))
     }
 done
