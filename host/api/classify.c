@@ -49,7 +49,6 @@ static vitcl_batch cut_batch(const asking *a)
 /* Prepares the next batch. */
 static vitcl_status next_batch(void *context, vitcl_batch *batch, int wait)
 {
-    vitcl_status st = VITCL_OK;
     asking *a = context;
     vitcl_session *s = a->s;
     const size_t bytes = (size_t)s->height * s->width * 3;
@@ -58,11 +57,10 @@ static vitcl_status next_batch(void *context, vitcl_batch *batch, int wait)
     (void)wait;
     b.rgb = a->of.rgb ? a->of.rgb + a->prepared * bytes : s->picture;
     for (uint32_t i = 0; a->of.images && i < b.n; i++)
-        VT_TRY(place_picture(s, &a->of.images[a->prepared + i], i));
+        VT_RET(place_picture(s, &a->of.images[a->prepared + i], i));
     a->prepared += b.n;
     *batch = b;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Keeps the first such picture's error message; the others continue. */
@@ -135,33 +133,28 @@ static vitcl_status run_values(asking *a, const char *tensor, vitcl_sink take)
     vitcl_session *s = a->s;
     const size_t pixels = (size_t)s->height * s->width * 3;
     const vt_val v = vt_session_value(s, tensor);
-    vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_session_each(s, tensor, a->each));
+    VT_RET(vt_session_each(s, tensor, a->each));
     while (a->prepared < a->of.n) {
         const vitcl_batch b = cut_batch(a);
 
-        VT_TRY(
+        VT_RET(
             vt_session_run_values(s, a->of.values + a->prepared * pixels, b.n));
-        VT_TRY(vt_session_read(b.out, b.n * a->each, s, v, b.n));
+        VT_RET(vt_session_read(b.out, b.n * a->each, s, v, b.n));
         a->prepared += b.n;
-        VT_TRY(take(a, &b));
+        VT_RET(take(a, &b));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status ask(asking *a, const char *tensor)
 {
     const vitcl_sink take = a->top ? take_classes : take_numbers;
-    vitcl_status st;
 
-    VT_TRY(a->of.values ? run_values(a, tensor, take)
+    VT_RET(a->of.values ? run_values(a, tensor, take)
                         : vt_session_batches(a->s, tensor, a->each, next_batch,
                                              take, a));
-    st = a->bad;
-done:
-    return st;
+    return a->bad;
 }
 
 static vitcl_status has_classes(const vitcl_session *s, uint32_t k)
@@ -179,14 +172,11 @@ static vitcl_status has_classes(const vitcl_session *s, uint32_t k)
 
 static vitcl_status take_pictures(vitcl_pictures *out, const vitcl_pictures *p)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_sized_options(out, sizeof *out, p, "vitcl_pictures"));
+    VT_RET(vt_sized_options(out, sizeof *out, p, "vitcl_pictures"));
     if (!out->images + !out->rgb + !out->values != 2)
-        st = vt_fail(VITCL_EINVAL, "pictures are given as exactly one of "
-                                   "images, rgb and values");
-done:
-    return st;
+        return vt_fail(VITCL_EINVAL, "pictures are given as exactly one of "
+                                     "images, rgb and values");
+    return VITCL_OK;
 }
 
 vitcl_status vitcl_session_classify(vitcl_class *top, uint32_t k,
@@ -194,17 +184,15 @@ vitcl_status vitcl_session_classify(vitcl_class *top, uint32_t k,
                                     const vitcl_pictures *pictures)
 {
     asking a = {.s = session, .top = top, .k = k};
-    vitcl_status st;
 
     VT_GIVEN(top);
     VT_GIVEN(session);
     VT_GIVEN(pictures);
-    VT_TRY(take_pictures(&a.of, pictures));
-    VT_TRY(has_classes(session, k));
+    VT_RET(take_pictures(&a.of, pictures));
+    VT_RET(has_classes(session, k));
     a.each = session->classes;
     VT_RETURN_ALONE(session, "session", ask(&a, "logits"));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vitcl_session_compute(float *out, size_t each,
@@ -212,16 +200,14 @@ vitcl_status vitcl_session_compute(float *out, size_t each,
                                    const vitcl_pictures *pictures)
 {
     asking a = {.s = session, .out = out, .each = each};
-    vitcl_status st;
 
     VT_GIVEN(out);
     VT_GIVEN(session);
     VT_GIVEN(name);
     VT_GIVEN(pictures);
-    VT_TRY(take_pictures(&a.of, pictures));
+    VT_RET(take_pictures(&a.of, pictures));
     VT_RETURN_ALONE(session, "session", ask(&a, name));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vitcl_classify(vitcl_class *top, uint32_t k,

@@ -101,7 +101,6 @@ const char *vitcl_image_note(void)
 vitcl_status vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
                                  const vitcl_image *image)
 {
-    vitcl_status st = VITCL_OK;
     vt_picture in, ready = {.rgb = NULL};
 
     VT_GIVEN(out);
@@ -116,10 +115,9 @@ vitcl_status vitcl_image_prepare(vitcl_image *out, const vitcl_session *session,
     if (session->how_status != VITCL_OK)
         return vt_fail(session->how_status, "%s", session->how_message);
     in = (vt_picture){image->width, image->height, image->rgb};
-    VT_TRY(vt_prepare(&ready, &in, &session->how));
+    VT_RET(vt_prepare(&ready, &in, &session->how));
     *out = (vitcl_image){ready.width, ready.height, ready.rgb};
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vitcl_image_free(vitcl_image *image)
@@ -186,29 +184,23 @@ static vitcl_status ours(const vitcl_loader *loader)
 
 vitcl_status vitcl_loader_push(vitcl_loader *loader, const char *path)
 {
-    vitcl_status st;
-
     VT_GIVEN(loader);
     VT_GIVEN(path);
-    VT_TRY(ours(loader));
+    VT_RET(ours(loader));
     VT_RETURN_ALONE(loader, "loader", vt_pool_push(loader->pool, path));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vitcl_loader_push_bytes(vitcl_loader *loader, const void *bytes,
                                      size_t size, const char *name)
 {
-    vitcl_status st;
-
     VT_GIVEN(loader);
     VT_GIVEN(bytes);
-    VT_TRY(ours(loader));
+    VT_RET(ours(loader));
     VT_RETURN_ALONE(
         loader, "loader",
         vt_pool_push_bytes(loader->pool, bytes, size, name ? name : "picture"));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 uint32_t vitcl_loader_pending(const vitcl_loader *loader)
@@ -225,15 +217,12 @@ static vitcl_status next(uint8_t *rgb, vt_decoder_pool *pool)
 
 vitcl_status vitcl_loader_next(uint8_t *rgb, vitcl_loader *loader)
 {
-    vitcl_status st;
-
     VT_GIVEN(loader);
     if (!loader->thumbs_only)
         VT_GIVEN(rgb);
-    VT_TRY(ours(loader));
+    VT_RET(ours(loader));
     VT_RETURN_ALONE(loader, "loader", next(rgb, loader->pool));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status stamp(int64_t *size, int64_t *changed_ns,
@@ -254,36 +243,30 @@ vitcl_status vt_loader_stamp(int64_t *size, int64_t *changed_ns,
                              const vitcl_loader *loader)
 {
     vitcl_loader *own;
-    vitcl_status st;
 
-    VT_TRY(ours(loader));
+    VT_RET(ours(loader));
     own = (vitcl_loader *)(uintptr_t)loader;
     VT_RETURN_ALONE(own, "loader", stamp(size, changed_ns, own->pool));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status thumbnail(vitcl_image *out, const vt_decoder_pool *pool)
 {
     vt_picture p = {.rgb = NULL};
-    vitcl_status st;
 
-    VT_TRY(vt_pool_thumb(&p, pool));
+    VT_RET(vt_pool_thumb(&p, pool));
     *out = (vitcl_image){p.width, p.height, p.rgb};
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_loader_thumbnail(vitcl_image *out, const vitcl_loader *loader)
 {
     vitcl_loader *own;
-    vitcl_status st;
 
-    VT_TRY(ours(loader));
+    VT_RET(ours(loader));
     own = (vitcl_loader *)(uintptr_t)loader;
     VT_RETURN_ALONE(own, "loader", thumbnail(out, own->pool));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vitcl_loader_free(vitcl_loader *loader)

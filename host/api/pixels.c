@@ -17,7 +17,6 @@ vitcl_status vitcl_image_new(vitcl_image *out, const void *pixels,
                              uint32_t width, uint32_t height,
                              size_t stride_bytes, vitcl_layout layout)
 {
-    vitcl_status st = VITCL_OK;
     const struct layout *l;
     const uint8_t *row = pixels;
     uint8_t *rgb = NULL, *to;
@@ -39,7 +38,7 @@ vitcl_status vitcl_image_new(vitcl_image *out, const void *pixels,
             VITCL_EINVAL,
             "a stride of %zu bytes is too small for %u pixels of %u bytes",
             stride_bytes, width, l->bytes);
-    VT_TRY(vt_new(&rgb, (size_t)width * height, 3));
+    VT_RET(vt_new(&rgb, (size_t)width * height, 3));
     to = rgb;
     for (uint32_t y = 0; y < height; y++) {
         const uint8_t *p = row;
@@ -54,6 +53,5 @@ vitcl_status vitcl_image_new(vitcl_image *out, const void *pixels,
             row += stride_bytes;
     }
     *out = (vitcl_image){width, height, rgb};
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -7,19 +7,16 @@
 
 static vitcl_status send_rgb(vitcl_session *s, const uint8_t *rgb, uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_session_takes_rgb(s, n));
+    VT_RET(vt_session_takes_rgb(s, n));
     if (!rgb && (s->grids || !s->from_rgb))
         return vt_fail(VITCL_EINVAL, "no pictures were given to compute again");
     s->sent = 0;
     s->waiting = rgb;
     if (rgb && vt_session_overlaps(s))
-        VT_TRY(vt_plan_send(s->plan, s->rgb, rgb,
+        VT_RET(vt_plan_send(s->plan, s->rgb, rgb,
                             (size_t)n * s->height * s->width * 3));
     s->sent = n;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_session_send_rgb(vitcl_session *session, const uint8_t *rgb,
@@ -30,7 +27,6 @@ vitcl_status vt_session_send_rgb(vitcl_session *session, const uint8_t *rgb,
 
 static vitcl_status run_sent(vitcl_session *s)
 {
-    vitcl_status st = VITCL_OK;
     const uint32_t n = s->sent;
 
     if (n == 0)
@@ -38,13 +34,12 @@ static vitcl_status run_sent(vitcl_session *s)
     s->sent = 0;
     if (!vt_session_overlaps(s))
         return vt_session_run_rgb(s, s->waiting, n);
-    VT_TRY(vt_session_begin(s));
+    VT_RET(vt_session_begin(s));
     s->from_rgb = true;
-    VT_TRY(
+    VT_RET(
         vt_plan_start(s->plan, s->waiting ? s->rgb : VT_NONE, s->forward_end));
     s->running = true;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_session_run_sent(vitcl_session *session)
@@ -66,14 +61,11 @@ typedef struct running {
 /* Asks for a batch and sends it. */
 static vitcl_status fetch(vitcl_batch *b, const running *r, bool wait)
 {
-    vitcl_status st = VITCL_OK;
-
     *b = (vitcl_batch){.own = NULL};
-    VT_TRY(r->next(r->context, b, wait));
+    VT_RET(r->next(r->context, b, wait));
     if (b->own && b->n)
-        VT_TRY(send_rgb(r->session, b->rgb, b->n));
-done:
-    return st;
+        VT_RET(send_rgb(r->session, b->rgb, b->n));
+    return VITCL_OK;
 }
 
 static vitcl_status start(const running *r, const vitcl_batch *b)
@@ -96,21 +88,19 @@ static vitcl_status give_to_sink(const running *r, const vitcl_batch *b)
 static vitcl_status give(const running *r, const vitcl_batch *b,
                          const vitcl_batch *next)
 {
-    vitcl_status st = VITCL_OK;
     const size_t numbers = b->n * r->each;
     bool good = true;
 
     if (b->n) {
-        VT_TRY(vt_session_read(b->out, numbers, r->session, r->v, b->n));
+        VT_RET(vt_session_read(b->out, numbers, r->session, r->v, b->n));
         good = vt_all_finite(b->out, numbers);
     }
     if (good)
-        VT_TRY(start(r, next));
-    VT_TRY(give_to_sink(r, b));
+        VT_RET(start(r, next));
+    VT_RET(give_to_sink(r, b));
     if (!good)
-        VT_TRY(start(r, next));
-done:
-    return st;
+        VT_RET(start(r, next));
+    return VITCL_OK;
 }
 
 static vitcl_status run_all(const running *r)
@@ -155,13 +145,9 @@ vitcl_status vt_session_batches(vitcl_session *s, const char *name, size_t each,
                                 vitcl_source next, vitcl_sink take,
                                 void *context)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_session_each(s, name, each));
-    VT_TRY(run_all(
-        &(running){s, vt_session_value(s, name), each, next, take, context}));
-done:
-    return st;
+    VT_RET(vt_session_each(s, name, each));
+    return run_all(
+        &(running){s, vt_session_value(s, name), each, next, take, context});
 }
 
 vitcl_status vitcl_session_run_batches(vitcl_session *session, const char *name,

@@ -100,28 +100,23 @@ static vitcl_status stopped(void)
 static vitcl_status watch(void *context, vt_plan *p, vt_val v)
 {
     vitcl_session *s = context;
-    vitcl_status st = VITCL_OK;
     vitcl_tensor_info info;
 
-    VT_TRY(vt_plan_read(p, v, s->watched, vt_elements(p, v)));
+    VT_RET(vt_plan_read(p, v, s->watched, vt_elements(p, v)));
     describe(&info, vt_value_of(p, v));
     if (s->watcher(s->watcher_context, &info, s->watched))
-        st = stopped();
-done:
-    return st;
+        return stopped();
+    return VITCL_OK;
 }
 
 static vitcl_status make_watched(vitcl_session *s)
 {
-    vitcl_status st = VITCL_OK;
     uint64_t most = 0;
 
     for (int i = 0; i < vt_plan_values(s->plan); i++)
         if (vt_value_of(s->plan, i)->watched)
             most = VT_MAX(most, vt_elements(s->plan, i));
-    VT_TRY(VT_NEW(&s->watched, (size_t)most));
-done:
-    return st;
+    return VT_NEW(&s->watched, (size_t)most);
 }
 
 static vitcl_status write_plan(vitcl_session *s, const vitcl_session_options *o)
@@ -275,12 +270,8 @@ static vitcl_status count_fits(const vitcl_session *s, uint32_t n)
 
 vitcl_status vt_session_takes_rgb(const vitcl_session *s, uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(count_fits(s, n));
-    VT_TRY(prepares(s));
-done:
-    return st;
+    VT_RET(count_fits(s, n));
+    return prepares(s);
 }
 
 bool vt_session_overlaps(const vitcl_session *s)
@@ -346,36 +337,29 @@ vitcl_status vt_session_run_gradient(vitcl_session *session,
 
 vitcl_status vt_session_ran(vitcl_session *s)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_turns_read(s));
+    VT_RET(vt_turns_read(s));
     if (s->running) {
         s->running = false;
-        VT_TRY(vt_plan_wait(s->plan));
+        VT_RET(vt_plan_wait(s->plan));
         s->ran = true;
     }
     if (!s->ran)
-        st = vt_fail(VITCL_EINVAL, "there is no answer to read: the session "
-                                   "has not run, or its last run failed");
-done:
-    return st;
+        return vt_fail(VITCL_EINVAL, "there is no answer to read: the session "
+                                     "has not run, or its last run failed");
+    return VITCL_OK;
 }
 
 vitcl_status vt_session_run_rgb(vitcl_session *s, const uint8_t *rgb,
                                 uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_session_takes_rgb(s, n));
-    VT_TRY(vt_session_begin(s));
+    VT_RET(vt_session_takes_rgb(s, n));
+    VT_RET(vt_session_begin(s));
     if (s->grids)
         return vt_grids_run(s, rgb, n);
     if (rgb)
-        VT_TRY(vt_plan_write(s->plan, s->rgb, rgb,
+        VT_RET(vt_plan_write(s->plan, s->rgb, rgb,
                              (size_t)n * s->height * s->width * 3));
-    VT_TRY(run_from(s, 0));
-done:
-    return st;
+    return run_from(s, 0);
 }
 
 vitcl_status vitcl_session_run_rgb(vitcl_session *session, const uint8_t *rgb,
@@ -389,19 +373,15 @@ vitcl_status vitcl_session_run_rgb(vitcl_session *session, const uint8_t *rgb,
 vitcl_status vt_session_run_values(vitcl_session *s, const float *values,
                                    uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(count_fits(s, n));
+    VT_RET(count_fits(s, n));
     if (s->grids)
         return vt_fail(VITCL_EINVAL,
                        "the session's pictures have any aspect ratio; for "
                        "pixel values choose one size (--size)");
-    VT_TRY(vt_session_begin(s));
-    VT_TRY(vt_plan_write(s->plan, s->values, values,
+    VT_RET(vt_session_begin(s));
+    VT_RET(vt_plan_write(s->plan, s->values, values,
                          (size_t)n * s->height * s->width * 3 * sizeof(float)));
-    VT_TRY(run_from(s, 1));
-done:
-    return st;
+    return run_from(s, 1);
 }
 
 vitcl_status vitcl_session_run_values(vitcl_session *session,
@@ -416,10 +396,9 @@ vitcl_status vitcl_session_run_values(vitcl_session *session,
 vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,
                              vt_val v, uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
     uint64_t count = vt_elements(s->plan, v);
 
-    VT_TRY(vt_session_ran(s));
+    VT_RET(vt_session_ran(s));
     if (s->grids)
         return vt_grids_read(out, room, s, v, n);
     if (vt_dim(s->plan, v, 0) == (int)s->batch)
@@ -430,9 +409,7 @@ vitcl_status vt_session_read(float *out, size_t room, vitcl_session *s,
                        "holds %zu",
                        vt_value_of(s->plan, v)->name, n, vt_plural(n),
                        (unsigned long long)count, room);
-    VT_TRY(vt_plan_read(s->plan, v, out, count));
-done:
-    return st;
+    return vt_plan_read(s->plan, v, out, count);
 }
 
 /* A kept tensor by name. The outputs have fixed names, whatever the family
@@ -452,18 +429,15 @@ vt_val vt_session_value(const vitcl_session *s, const char *name)
 static vitcl_status read_named(float *out, size_t count, vitcl_session *s,
                                const char *name, uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
     vt_val v;
 
-    VT_TRY(count_fits(s, n));
+    VT_RET(count_fits(s, n));
     v = vt_session_value(s, name);
     if (v == VT_NONE)
         return vt_fail(VITCL_EINVAL,
                        "no tensor %s was kept: name it in the option keep",
                        name);
-    VT_TRY(vt_session_read(out, count, s, v, n));
-done:
-    return st;
+    return vt_session_read(out, count, s, v, n);
 }
 
 vitcl_status vitcl_session_read(float *out, size_t count,

@@ -94,18 +94,15 @@ static vitcl_status make_plans(vitcl_text *t)
     static const int lengths[VT_TEXT_PLANS] = {16, 32, 0};
     const bool causal = vt_model_config(t->model)->causal;
     vt_text_plan *last = &t->plans[VT_TEXT_PLANS - 1];
-    vitcl_status st = VITCL_OK;
 
     for (int i = 0; i < VT_TEXT_PLANS; i++)
         t->plans[i].tokens = causal && lengths[i] < (int)t->context
                                  ? lengths[i]
                                  : (int)t->context;
     last->tokens = (int)t->context;
-    VT_TRY(write_plan(last, t));
+    VT_RET(write_plan(last, t));
     t->features = (size_t)vt_dim(last->plan, last->features, -1);
-    VT_TRY(make_ready(t->plans[0].tokens < last->tokens ? t->plans : last, t));
-done:
-    return st;
+    return make_ready(t->plans[0].tokens < last->tokens ? t->plans : last, t);
 }
 
 /* The shortest for texts whose last end is token `end`. */
@@ -146,7 +143,6 @@ static void open_tokenizer(vitcl_text *t, const char *path, bool lower)
 static vitcl_status follow_tokenizer(vitcl_text *t)
 {
     const vt_config *c = vt_model_config(t->model);
-    vitcl_status st = VITCL_OK;
     uint32_t most;
 
     if (!t->tokenizer)
@@ -158,9 +154,7 @@ static vitcl_status follow_tokenizer(vitcl_text *t)
     t->padded = !vt_tokenizer_sees(t->tokenizer, 0, 0, 1);
     t->hides =
         t->padded && (!c->causal || !vt_tokenizer_sees(t->tokenizer, 0, 1, 2));
-    VT_TRY(VT_NEW(&t->hidden, t->context));
-done:
-    return st;
+    return VT_NEW(&t->hidden, t->context);
 }
 
 vitcl_status vitcl_text_new(vitcl_text **out, vitcl_device *device,
@@ -294,27 +288,24 @@ static vitcl_status hide(vt_text_plan *x, vitcl_text *t, const uint32_t *counts,
                          uint32_t n)
 {
     const size_t each = t->heads * (size_t)x->tokens * (size_t)x->tokens;
-    vitcl_status st = VITCL_OK;
 
     for (uint32_t i = 0; i < n; i++) {
         if (counts)
-            VT_TRY(find_hidden(t, counts[i], t->ends[i]));
+            VT_RET(find_hidden(t, counts[i], t->ends[i]));
         else
             memset(t->hidden, 0, t->context * sizeof *t->hidden);
         if (t->hides)
             vt_tower_mask(t->mask + i * each, t->model, x->tokens, t->hidden);
     }
     if (t->hides)
-        st = vt_plan_write(x->plan, x->hidden, t->mask,
-                           n * each * sizeof(float));
-done:
-    return st;
+        return vt_plan_write(x->plan, x->hidden, t->mask,
+                             n * each * sizeof(float));
+    return VITCL_OK;
 }
 
 vitcl_status vt_text_run(float *out, vitcl_text *t, const int32_t *ids,
                          const uint32_t *counts, uint32_t n)
 {
-    vitcl_status st = VITCL_OK;
     vt_text_plan *x;
     size_t tokens;
     int last = 0;
@@ -325,29 +316,28 @@ vitcl_status vt_text_run(float *out, vitcl_text *t, const int32_t *ids,
     for (uint32_t i = 0; i < n; i++) {
         t->ends[i] = vt_tower_end(t->model, ids + i * t->context);
         last = VT_MAX(last, t->ends[i]);
-        VT_TRY(vt_tower_known(t->model, ids + i * t->context));
+        VT_RET(vt_tower_known(t->model, ids + i * t->context));
     }
     x = plan_of(t, last);
     tokens = (size_t)x->tokens;
-    VT_TRY(make_ready(x, t));
+    VT_RET(make_ready(x, t));
     for (uint32_t i = 0; i < n; i++)
-        VT_TRY(vt_tower_rows(t->row + i * tokens * t->width, t->model,
+        VT_RET(vt_tower_rows(t->row + i * tokens * t->width, t->model,
                              ids + i * t->context, x->tokens));
-    VT_TRY(vt_plan_write(x->plan, x->rows, t->row,
+    VT_RET(vt_plan_write(x->plan, x->rows, t->row,
                          n * tokens * t->width * sizeof *t->row));
-    VT_TRY(vt_plan_write(x->plan, x->end, t->ends, n * sizeof *t->ends));
+    VT_RET(vt_plan_write(x->plan, x->end, t->ends, n * sizeof *t->ends));
     if (t->padded)
-        VT_TRY(hide(x, t, counts, n));
-    VT_TRY(vt_plan_run(x->plan, 0));
-    VT_TRY(vt_plan_read(x->plan, x->features, out, n * t->features));
+        VT_RET(hide(x, t, counts, n));
+    VT_RET(vt_plan_run(x->plan, 0));
+    VT_RET(vt_plan_read(x->plan, x->features, out, n * t->features));
     if (!vt_all_finite(out, n * t->features))
-        st = vt_fail(VITCL_EUNSUPPORTED, "a text's vector is not finite%s",
-                     t->precision == VITCL_F16
-                         ? " in f16, whose largest number is 65504; use bf16 "
-                           "or f32"
-                         : "");
-done:
-    return st;
+        return vt_fail(VITCL_EUNSUPPORTED, "a text's vector is not finite%s",
+                       t->precision == VITCL_F16
+                           ? " in f16, whose largest number is 65504; use bf16 "
+                             "or f32"
+                           : "");
+    return VITCL_OK;
 }
 
 static vitcl_status embed_tokens(float *out, vitcl_text *t, const int32_t *ids,

@@ -117,20 +117,18 @@ vitcl_status vt_pool_new_shared(vt_decoder_pool **out, unsigned sharers,
                                 bool large)
 {
     vt_decode_limits limits;
-    vitcl_status st;
 
     /* one more, so that there is always a worker for large pictures */
-    VT_TRY(vt_decode_limits_get(&limits, VT_MAX(sharers, 2u)));
+    VT_RET(vt_decode_limits_get(&limits, VT_MAX(sharers, 2u)));
     if (large)
         limits.each = VT_MAX(limits.large, limits.each);
     else
         limits.each = limits.each * limits.workers / VT_MAX(sharers, 2u);
     limits.large = 0;
     limits.workers = 1;
-    VT_TRY(make(out, NULL, &limits, 0));
+    VT_RET(make(out, NULL, &limits, 0));
     (*out)->small = !large;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The least loaded worker that can take the job; VT_NO_WORKER: none. */
@@ -425,16 +423,14 @@ vitcl_status vt_pool_thumb(vt_picture *out, const vt_decoder_pool *p)
 {
     const vt_picture *t = &p->thumb;
     vt_picture copy = {t->width, t->height, NULL};
-    vitcl_status st;
 
     if (!t->rgb)
         return vt_fail(VITCL_EINVAL, "there is no thumbnail: none was asked "
                                      "for, or no picture was taken");
-    VT_TRY(vt_new(&copy.rgb, (size_t)t->width * t->height, 3));
+    VT_RET(vt_new(&copy.rgb, (size_t)t->width * t->height, 3));
     memcpy(copy.rgb, t->rgb, (size_t)t->width * t->height * 3);
     *out = copy;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vt_opened vt_pool_opened(const vt_decoder_pool *p)

@@ -33,19 +33,16 @@ static bool match(const vt_json *config, const vt_weights *w)
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    vitcl_status st;
-
     c->axial = true;
-    VT_TRY(vt_configure_timm(c, config, w, path));
+    VT_RET(vt_configure_timm(c, config, w, path));
     if (c->class_token || c->dist_token || c->registers || c->depth % 2 ||
         c->pos_kind == VT_POS_RELATIVE)
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: axial attention is for a grid of patches and pairs "
-                     "of blocks: no class token, no registers, an even depth "
-                     "and no relative positions",
-                     path);
-done:
-    return st;
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: axial attention is for a grid of patches and pairs "
+                       "of blocks: no class token, no registers, an even depth "
+                       "and no relative positions",
+                       path);
+    return VITCL_OK;
 }
 
 static void build(vt_plan *p, const vt_model *m, vt_val pixels,

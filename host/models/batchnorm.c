@@ -73,7 +73,6 @@ static vitcl_status check(const vt_model *m, const char *name, int part,
 static vitcl_status read_norm(float *out, const vt_model *m, const char *conv,
                               uint64_t n)
 {
-    vitcl_status st = VITCL_OK;
     char name[VT_NAME];
 
     for (int k = 0; k < VT_BATCHNORM_PARTS; k++, out += n) {
@@ -84,11 +83,10 @@ static vitcl_status read_norm(float *out, const vt_model *m, const char *conv,
         if (!t || t->count != n)
             return vt_fail(VITCL_ECORRUPT, "%s: %s is missing or misshapen",
                            m->path, name);
-        VT_TRY(vt_weight_f32(out, m->weights, t));
-        VT_TRY(check(m, name, k, out, n));
+        VT_RET(vt_weight_f32(out, m->weights, t));
+        VT_RET(check(m, name, k, out, n));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_batchnorm_derive(float *out, const vt_model *m,

@@ -38,12 +38,9 @@ static vitcl_status whole(const vt_model *m, int pixels, int own, int patch)
 vitcl_status vt_model_whole(const vt_model *m, int height, int width)
 {
     const vt_config *c = &m->config;
-    vitcl_status st;
 
-    VT_TRY(whole(m, height, c->height, c->patch_h));
-    VT_TRY(whole(m, width, c->width_px, c->patch_w));
-done:
-    return st;
+    VT_RET(whole(m, height, c->height, c->patch_h));
+    return whole(m, width, c->width_px, c->patch_w);
 }
 
 vitcl_status vt_model_trains(const vt_model *m)

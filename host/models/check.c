@@ -169,19 +169,16 @@ static vitcl_status check_one(audit *a, const vt_value *v)
  * tensors must be there. */
 static vitcl_status check_norms(vt_model *m, const vt_plan *p)
 {
-    vitcl_status st = VITCL_OK;
-
     for (vt_val i = 0; m->weights && i < vt_plan_values(p); i++) {
         const vt_value *v = vt_value_of(p, i);
         float *made = NULL;
 
         if (v->kind == VT_PARAM && is_folded_bias(v->name)) {
-            VT_TRY(vt_model_weight(&made, m, v->name, (uint64_t)v->dim[0]));
+            VT_RET(vt_model_weight(&made, m, v->name, (uint64_t)v->dim[0]));
             free(made);
         }
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Buffers, and parts that only training needs. */

@@ -228,7 +228,6 @@ static void standardise(float *w, uint64_t n)
 static vitcl_status derive_standard(float *out, const vt_model *m,
                                     const char *plain, uint64_t count)
 {
-    vitcl_status st = VITCL_OK;
     const vt_weight *t;
 
     if (!m->weights) /* a preset's are only for measurements */
@@ -237,11 +236,10 @@ static vitcl_status derive_standard(float *out, const vt_model *m,
     if (!t || t->count != count || t->shape[0] == 0)
         return vt_fail(VITCL_ECORRUPT, "%s: %s is missing or misshapen",
                        m->path, plain);
-    VT_TRY(vt_weight_f32(out, m->weights, t));
+    VT_RET(vt_weight_f32(out, m->weights, t));
     for (uint64_t o = 0, n = count / t->shape[0]; o < t->shape[0]; o++)
         standardise(out + o * n, n);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status read_param(float *out, const vt_model *m, const char *name,

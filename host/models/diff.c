@@ -130,30 +130,28 @@ static vitcl_status half_of_q(float *out, const vt_model *m, const char *plain,
 {
     const size_t width = (size_t)m->config.width, rows = 3 * width;
     const size_t head = width / (size_t)m->config.heads, each = count / rows;
-    vitcl_status st = VITCL_OK;
     double a = 0, b = 0, lambda;
 
     if (count % rows || head % 2)
         return vt_fail(VITCL_EINVAL, "%s: another size than the plan's", plain);
-    VT_TRY(vt_stored_read(out, m, plain, count));
+    VT_RET(vt_stored_read(out, m, plain, count));
     for (size_t r = 0; r < width; r++)
         for (size_t i = 0; i < each; i++)
             out[r * each + i] *=
                 (r % head < head / 2) == second ? 0 : 1.41421356237309505f;
     if (!second)
         return VITCL_OK;
-    VT_TRY(lambda_part(&a, m, block, 1));
-    VT_TRY(lambda_part(&b, m, block, 2));
+    VT_RET(lambda_part(&a, m, block, 1));
+    VT_RET(lambda_part(&b, m, block, 2));
     lambda = a - b + lambda_init(block);
     if (!(fabs(lambda) <= FLT_MAX))
-        VT_TRY(vt_fail(VITCL_ECORRUPT,
+        VT_RET(vt_fail(VITCL_ECORRUPT,
                        "%s: the lambda that blocks.%d.attn.lambda_* give is "
                        "not a finite number",
                        m->path, block));
     for (size_t k = 2 * width * each; k < count; k++)
         out[k] = (float)(out[k] * -lambda);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status repeat(float *out, const vt_model *m, const char *plain,
@@ -184,7 +182,6 @@ vitcl_status vt_attention_derive(float *out, const vt_model *m,
                                  const char *name, uint64_t count)
 {
     const int kind = kind_of(name);
-    vitcl_status st = VITCL_OK;
     char plain[VT_NAME];
     int block = 0;
 
@@ -195,9 +192,8 @@ vitcl_status vt_attention_derive(float *out, const vt_model *m,
         return repeat(out, m, plain, count);
     if (kind != INIT)
         return half_of_q(out, m, plain, block, kind == SECOND, count);
-    VT_TRY(vt_stored_read(out, m, plain, count));
+    VT_RET(vt_stored_read(out, m, plain, count));
     for (uint64_t i = 0; i < count; i++)
         out[i] = (float)(out[i] * (1 - lambda_init(block)));
-done:
-    return st;
+    return VITCL_OK;
 }

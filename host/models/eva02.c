@@ -36,18 +36,14 @@ static void begin(vt_config *c)
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
     c->pos_optional = !c->said.rows;
-    VT_TRY(vt_configure_timm(c, config, w, path));
-    VT_TRY(vt_refuse_groups(vt_json_get(config, "model_args"), path));
+    VT_RET(vt_configure_timm(c, config, w, path));
+    VT_RET(vt_refuse_groups(vt_json_get(config, "model_args"), path));
     if (!c->said.rotary)
         c->rope.kind = VT_ROPE_NONE;
     if (c->attn_pool) /* it pools the class token, too */
         c->pool_all = true, c->pool_first = 0;
-    VT_TRY(vt_rope_check(c, path));
-done:
-    return st;
+    return vt_rope_check(c, path);
 }
 
 static const vt_mark marks[] = {

@@ -21,24 +21,20 @@
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
     for (int i = 0; i < 2; i++) {
         char name[64];
 
         snprintf(name, sizeof name, STEM "%d.conv.weight", i);
         c->conv_stem[i] = vt_weight_dim(w, name, 0);
         if (c->conv_stem[i] < 1 || c->conv_stem[i] > VT_MOST_WIDTH)
-            VT_TRY(vt_fail(VITCL_ECORRUPT,
+            VT_RET(vt_fail(VITCL_ECORRUPT,
                            "%s: %s is missing or misshapen (the file looks "
                            "like a MobileCLIP vision tower)",
                            path, name));
     }
     c->patch_h = c->patch_w = 16;
     c->folded = true;
-    VT_TRY(vt_configure_timm(c, config, w, path));
-done:
-    return st;
+    return vt_configure_timm(c, config, w, path);
 }
 
 /* A convolution of separate windows, its norm folded in, and GELU. */

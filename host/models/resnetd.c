@@ -90,19 +90,16 @@ static vitcl_status read_stem(vt_config *c, const vt_weights *w,
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
     const int kernel = vt_weight_dim(w, "patch_embed.proj.weight", -1);
 
-    VT_TRY(read_stem(c, w, path));
+    VT_RET(read_stem(c, w, path));
     if (kernel < 1 || kernel > 64)
-        VT_TRY(vt_fail(VITCL_ECORRUPT,
+        VT_RET(vt_fail(VITCL_ECORRUPT,
                        "%s: patch_embed.proj.weight has an unusable shape",
                        path));
     c->patch_h = c->patch_w = kernel * vt_stdconv_stride(c);
     c->folded = true;
-    VT_TRY(vt_configure_timm(c, config, w, path));
-done:
-    return st;
+    return vt_configure_timm(c, config, w, path);
 }
 
 /* ---- the plan ---- */

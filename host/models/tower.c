@@ -126,22 +126,20 @@ vitcl_status vt_tower_rows(float *out, const vt_model *m, const int32_t *ids,
     const vt_config *c = &m->config;
     const vt_weight *table = vt_weights_get(m->weights, "token_embed.weight");
     const size_t wide = (size_t)c->width;
-    vitcl_status st = VITCL_OK;
 
     if (!table || !m->positions || tokens < 0 || tokens > c->context)
         return vt_fail(VITCL_EINVAL, "%s: %d tokens; a text has %d", m->path,
                        tokens, c->context);
-    VT_TRY(known(m, ids, tokens));
+    VT_RET(known(m, ids, tokens));
     for (int t = 0; t < tokens; t++) {
         float *row = out + (size_t)t * wide;
         const float *at = m->positions + (size_t)t * wide;
 
-        VT_TRY(vt_weight_rows(row, table, (uint64_t)ids[t], 1));
+        VT_RET(vt_weight_rows(row, table, (uint64_t)ids[t], 1));
         for (size_t i = 0; i < wide; i++)
             row[i] += at[i];
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_tower_shorten(vt_model *m, int context)

@@ -18,7 +18,6 @@
 static vitcl_status read_flags(vt_config *c, const vt_weights *w,
                                const char *path)
 {
-    vitcl_status st = VITCL_OK;
     bool head = vt_weight_has(w, "head.weight");
 
     c->qkv_bias = c->proj_bias = c->fc_bias = true;
@@ -26,11 +25,11 @@ static vitcl_status read_flags(vt_config *c, const vt_weights *w,
     c->head_bias = vt_weight_has(w, "head.bias");
     if (!head)
         c->projection = 0;
-    VT_TRY(vt_check_sizes(c, path));
+    VT_RET(vt_check_sizes(c, path));
     if (c->width / c->heads > 256)
-        st = vt_fail(VITCL_EUNSUPPORTED, "%s: heads are wider than 256", path);
-done:
-    return st;
+        return vt_fail(VITCL_EUNSUPPORTED, "%s: heads are wider than 256",
+                       path);
+    return VITCL_OK;
 }
 
 /* A number that is not finite, or that no model has, is damage. */
@@ -38,7 +37,6 @@ static vitcl_status read_number(float *out, bool *found, const vt_model *m,
                                 const char *name, float most)
 {
     const vt_weight *t = vt_weights_get(m->weights, name);
-    vitcl_status st = VITCL_OK;
 
     *found = t != NULL;
     if (!t)
@@ -46,48 +44,42 @@ static vitcl_status read_number(float *out, bool *found, const vt_model *m,
     if (t->count != 1)
         return vt_fail(VITCL_ECORRUPT, "%s: %s is not one number", m->path,
                        name);
-    VT_TRY(vt_weight_f32(out, m->weights, t));
+    VT_RET(vt_weight_f32(out, m->weights, t));
     if (!(fabsf(*out) <= most))
-        st = vt_fail(VITCL_ECORRUPT, "%s: %s is %g", m->path, name,
-                     (double)*out);
-done:
-    return st;
+        return vt_fail(VITCL_ECORRUPT, "%s: %s is %g", m->path, name,
+                       (double)*out);
+    return VITCL_OK;
 }
 
 static vitcl_status read_logits(vt_model *m)
 {
     vt_config *c = &m->config;
-    vitcl_status st = VITCL_OK;
     float scale = 0;
     bool found;
 
-    VT_TRY(read_number(&scale, &found, m, "logit_scale", 30));
+    VT_RET(read_number(&scale, &found, m, "logit_scale", 30));
     if (found)
         c->logit_scale = expf(scale);
-    VT_TRY(read_number(&c->logit_bias, &found, m, "logit_bias", 1e6f));
+    VT_RET(read_number(&c->logit_bias, &found, m, "logit_bias", 1e6f));
     c->sigmoid |= found;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status load(vt_model *m, vt_tower_files *f)
 {
     vt_config *c = &m->config;
-    vitcl_status st;
 
-    VT_TRY(vt_weights_new_text(&m->weights, f->raw));
+    VT_RET(vt_weights_new_text(&m->weights, f->raw));
     f->raw = NULL; /* they are the weights' */
     m->type = f->open_clip ? "open_clip" : vt_config_hf(m->json);
-    VT_TRY(f->open_clip ? vt_tower_open_clip(c, m->json, m->weights, m->path)
+    VT_RET(f->open_clip ? vt_tower_open_clip(c, m->json, m->weights, m->path)
                         : vt_tower_hf(c, m->json, m->path));
     c->family = vt_family_of_text(c->sigmoid);
-    VT_TRY(read_flags(c, m->weights, m->path));
-    VT_TRY(vt_model_check(m));
-    VT_TRY(read_logits(m));
-    VT_TRY(vt_stored_weight(&m->positions, m, "pos_embed",
-                            (uint64_t)c->context * (uint64_t)c->width));
-done:
-    return st;
+    VT_RET(read_flags(c, m->weights, m->path));
+    VT_RET(vt_model_check(m));
+    VT_RET(read_logits(m));
+    return vt_stored_weight(&m->positions, m, "pos_embed",
+                            (uint64_t)c->context * (uint64_t)c->width);
 }
 
 vitcl_status vt_tower_open(vt_model **out, const char *path)

@@ -63,17 +63,15 @@ static bool before(const pair *a, const pair *b)
 
 static vitcl_status push(work *w, pair p)
 {
-    vitcl_status st;
     size_t i = w->pairs;
 
-    VT_TRY(vt_stop_look());
-    VT_TRY(vt_grow(&w->heap, &w->heap_cap, w->pairs + 1, sizeof *w->heap));
+    VT_RET(vt_stop_look());
+    VT_RET(vt_grow(&w->heap, &w->heap_cap, w->pairs + 1, sizeof *w->heap));
     w->pairs++;
     for (; i > 0 && before(&p, &w->heap[(i - 1) / 2]); i = (i - 1) / 2)
         w->heap[i] = w->heap[(i - 1) / 2];
     w->heap[i] = p;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static pair pop(work *w)
@@ -143,10 +141,8 @@ static bool stands(const work *w, const pair *p)
 
 static vitcl_status merge_all(work *w)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = 0; i + 1 < w->count; i++)
-        VT_TRY(offer(w, (int32_t)i, (int32_t)i + 1));
+        VT_RET(offer(w, (int32_t)i, (int32_t)i + 1));
     while (w->pairs > 0) {
         const pair p = pop(w);
         symbol *l = &w->symbols[p.left], *r;
@@ -160,27 +156,24 @@ static vitcl_status merge_all(work *w)
         l->after = r->after;
         if (r->after >= 0)
             w->symbols[r->after].before = p.left;
-        VT_TRY(offer(w, l->before, p.left));
-        VT_TRY(offer(w, p.left, l->after));
+        VT_RET(offer(w, l->before, p.left));
+        VT_RET(offer(w, p.left, l->after));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status add_symbol(work *w, int32_t id, size_t at, size_t size,
                                bool frozen)
 {
     const int32_t number = (int32_t)w->count;
-    vitcl_status st;
 
-    VT_TRY(vt_stop_look());
-    VT_TRY(vt_grow(&w->symbols, &w->cap, w->count + 1, sizeof *w->symbols));
+    VT_RET(vt_stop_look());
+    VT_RET(vt_grow(&w->symbols, &w->cap, w->count + 1, sizeof *w->symbols));
     if (number)
         w->symbols[number - 1].after = number;
     w->symbols[w->count++] =
         (symbol){id, (uint32_t)at, (uint32_t)size, number - 1, -1, frozen};
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The id of the word's last character with the suffix. */
@@ -212,7 +205,6 @@ static bool has_bytes(const vt_bpe *b, const char *s, size_t n)
 static vitcl_status split_merged(work *w, size_t n)
 {
     const vt_bpe *b = w->b;
-    vitcl_status st = VITCL_OK;
     size_t waits = 0; /* bytes of the unknown one */
 
     for (size_t at = 0, size; at < n; at += size) {
@@ -220,17 +212,17 @@ static vitcl_status split_merged(work *w, size_t n)
 
         vt_chars_code(&size, w->s + at, n - at);
         if (b->suffix && at + size == n)
-            VT_TRY(last_id(&id, b, w->s + at, size));
+            VT_RET(last_id(&id, b, w->s + at, size));
         else
             id = vt_vocab_find(b->vocab, w->s + at, size);
         if (id >= 0) {
             if (waits)
-                VT_TRY(add_symbol(w, b->unknown, at, waits, false));
+                VT_RET(add_symbol(w, b->unknown, at, waits, false));
             waits = 0;
-            VT_TRY(add_symbol(w, id, at, size, false));
+            VT_RET(add_symbol(w, id, at, size, false));
         } else if (has_bytes(b, w->s + at, size)) {
             for (size_t i = 0; i < size; i++)
-                VT_TRY(add_symbol(w, b->byte[(unsigned char)w->s[at + i]],
+                VT_RET(add_symbol(w, b->byte[(unsigned char)w->s[at + i]],
                                   at + i, 1, false));
         } else if (b->unknown == VT_BPE_NO_UNKNOWN) {
             return vt_fail(VITCL_EUNSUPPORTED,
@@ -238,33 +230,29 @@ static vitcl_status split_merged(work *w, size_t n)
                            "vocabulary, nor is the token for unknown ones");
         } else if (b->unknown >= 0) {
             if (waits && !b->fuse) {
-                VT_TRY(add_symbol(w, b->unknown, at, waits, false));
+                VT_RET(add_symbol(w, b->unknown, at, waits, false));
                 waits = 0;
             }
             waits += size;
         }
     }
     if (waits)
-        VT_TRY(add_symbol(w, b->unknown, n, waits, false));
-done:
-    return st;
+        VT_RET(add_symbol(w, b->unknown, n, waits, false));
+    return VITCL_OK;
 }
 
 static vitcl_status split_pieces(work *w, size_t n)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t at = 0, size; at < n; at += size) {
         const bool user =
             vt_vocab_prefix(&size, w->b->user, w->s + at, n - at) >= 0;
 
         if (!user)
             vt_chars_code(&size, w->s + at, n - at);
-        VT_TRY(add_symbol(w, vt_vocab_find(w->b->vocab, w->s + at, size), at,
+        VT_RET(add_symbol(w, vt_vocab_find(w->b->vocab, w->s + at, size), at,
                           size, user));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Appends a SentencePiece symbol; unknown: was the last one? Then it is no
@@ -273,7 +261,6 @@ static vitcl_status add_piece(vt_ids *out, const work *w, const symbol *y,
                               bool *unknown)
 {
     const vt_bpe *b = w->b;
-    vitcl_status st = VITCL_OK;
 
     if (y->id >= 0 && b->types[y->id] != VT_SPM_UNKNOWN) {
         *unknown = false;
@@ -281,12 +268,11 @@ static vitcl_status add_piece(vt_ids *out, const work *w, const symbol *y,
     }
     if (b->fallback)
         for (uint32_t i = 0; i < y->size; i++)
-            VT_TRY(vt_ids_add(out, b->byte[(unsigned char)w->s[y->at + i]]));
+            VT_RET(vt_ids_add(out, b->byte[(unsigned char)w->s[y->at + i]]));
     else if (!*unknown)
-        VT_TRY(vt_ids_add(out, b->unknown));
+        VT_RET(vt_ids_add(out, b->unknown));
     *unknown = true;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_bpe_encode(vt_ids *out, const vt_bpe *b, const char *s,
@@ -322,7 +308,6 @@ vitcl_status vt_bpe_merge(vt_bpe *b, const char *left, size_t left_size,
                           const char *right, size_t right_size,
                           const char *name)
 {
-    vitcl_status st = VITCL_OK;
     struct vt_merge m = {vt_vocab_find(b->vocab, left, left_size),
                          vt_vocab_find(b->vocab, right, right_size), -1};
     char both[2 * VT_PIECE_MAX];
@@ -338,20 +323,18 @@ vitcl_status vt_bpe_merge(vt_bpe *b, const char *left, size_t left_size,
     if (b->count >= VT_PIECES_MAX)
         return vt_fail(VITCL_EUNSUPPORTED, "%s: more than %d merges", name,
                        VT_PIECES_MAX);
-    VT_TRY(vt_grow(&b->merges, &b->cap, b->count + 1, sizeof *b->merges));
+    VT_RET(vt_grow(&b->merges, &b->cap, b->count + 1, sizeof *b->merges));
     b->merges[b->count++] = m;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_bpe_finish(vt_bpe *b, const char *name)
 {
-    vitcl_status st = VITCL_OK;
     size_t slots = 64;
 
     while (slots < b->count / 4 * 7)
         slots *= 2;
-    VT_TRY(VT_NEW(&b->table, slots));
+    VT_RET(VT_NEW(&b->table, slots));
     b->slots = slots;
     for (size_t i = 0; i < b->count; i++) {
         const struct vt_merge *m = &b->merges[i];
@@ -364,8 +347,7 @@ vitcl_status vt_bpe_finish(vt_bpe *b, const char *name)
                            name);
         b->table[slot] = (uint32_t)i + 1;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_bpe_free(vt_bpe *b)

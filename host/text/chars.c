@@ -18,7 +18,6 @@ enum {
 
 vitcl_status vt_chars_add(vt_chars *c, const char *s, size_t n)
 {
-    vitcl_status st = VITCL_OK;
     size_t need;
 
     if (!vt_sum(&need, c->n, n))
@@ -27,13 +26,12 @@ vitcl_status vt_chars_add(vt_chars *c, const char *s, size_t n)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "the tokenizer makes a text too long: over %zu bytes",
                        c->most);
-    VT_TRY(vt_stop_look());
-    VT_TRY(vt_grow(&c->s, &c->cap, need, 1));
+    VT_RET(vt_stop_look());
+    VT_RET(vt_grow(&c->s, &c->cap, need, 1));
     if (n)
         memcpy(c->s + c->n, s, n);
     c->n = need;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_chars_put(vt_chars *c, uint32_t code)
@@ -53,13 +51,10 @@ void vt_chars_move(vt_chars *c, vt_chars *from)
 
 vitcl_status vt_ids_add(vt_ids *ids, int32_t id)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_stop_look());
-    VT_TRY(vt_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id));
+    VT_RET(vt_stop_look());
+    VT_RET(vt_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id));
     ids->id[ids->n++] = id;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 uint32_t vt_chars_code(size_t *length, const char *s, size_t left)

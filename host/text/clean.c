@@ -341,23 +341,19 @@ vitcl_status vt_canonicalize(vt_chars *c)
 
 vitcl_status vt_clean(vt_chars *c, vt_cleaning how)
 {
-    vitcl_status st = VITCL_OK;
-
     if (how == VT_CLEAN_NONE)
         return VITCL_OK;
-    VT_TRY(fix_text(c));
-    VT_TRY(unescape(c, false));
-    VT_TRY(unescape(c, false));
-    VT_TRY(join_words(c));
+    VT_RET(fix_text(c));
+    VT_RET(unescape(c, false));
+    VT_RET(unescape(c, false));
+    VT_RET(join_words(c));
     if (how == VT_CLEAN_WHITESPACE)
         return VITCL_OK;
     if (how == VT_CLEAN_CANONICALIZE) {
         for (size_t i = 0; i < c->n; i++)
             if (c->s[i] == '_')
                 c->s[i] = ' ';
-        VT_TRY(vt_canonicalize(c));
+        VT_RET(vt_canonicalize(c));
     }
-    VT_TRY(vt_chars_lower(c, true));
-done:
-    return st;
+    return vt_chars_lower(c, true);
 }

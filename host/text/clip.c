@@ -34,7 +34,6 @@ done:
 /* The characters of all bytes in CLIP's order, those that can be seen first. */
 static vitcl_status add_bytes(vt_vocab *v, const char *suffix, const char *name)
 {
-    vitcl_status st = VITCL_OK;
     char piece[8];
 
     for (int seen = 1; seen >= 0; seen--)
@@ -47,10 +46,9 @@ static vitcl_status add_bytes(vt_vocab *v, const char *suffix, const char *name)
                 continue;
             memcpy(piece + n, suffix, strlen(suffix));
             n += strlen(suffix);
-            VT_TRY(vt_vocab_add(v, piece, n, v->count, name));
+            VT_RET(vt_vocab_add(v, piece, n, v->count, name));
         }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status add_merge(vt_tokenizer *t, const char *line, size_t n,

@@ -74,23 +74,21 @@ static vitcl_status encode_word(job *j, const char *s, size_t n)
 static vitcl_status encode_words(job *j, const char *s, size_t n)
 {
     const vt_tokenizer *t = j->t;
-    vitcl_status st = VITCL_OK;
 
     if (n == 0)
         return VITCL_OK;
-    VT_TRY(vt_words_begin(&j->words, s, n));
+    VT_RET(vt_words_begin(&j->words, s, n));
     for (size_t i = 0; i < t->steps.splitter_count; i++) {
         const size_t before = j->words.text.n;
 
         bound(&j->words.text, &j->room);
-        VT_TRY(vt_split(&j->words, &t->steps.splitters[i], j->first));
+        VT_RET(vt_split(&j->words, &t->steps.splitters[i], j->first));
         spend(&j->room, &j->words.text, before);
     }
     for (size_t i = 0, from = 0; i < j->words.n; from = j->words.ends[i++])
-        VT_TRY(encode_word(j, j->words.text.s + from, j->words.ends[i] - from));
+        VT_RET(encode_word(j, j->words.text.s + from, j->words.ends[i] - from));
     j->first = false;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* A text in front keeps the space behind it, and its tokens are taken away
@@ -180,7 +178,6 @@ static vitcl_status part(job *j, const char *s, size_t n, const vt_vocab *v,
 {
     bool (*const is_space)(uint32_t) =
         j->t->model == VT_MODEL_SPM ? vt_is_python_space : vt_is_space;
-    vitcl_status st = VITCL_OK;
     size_t done = 0;
 
     for (size_t at = 0, size; at < n;) {
@@ -206,30 +203,26 @@ static vitcl_status part(job *j, const char *s, size_t n, const vt_vocab *v,
                is_space(vt_chars_code(&length, s + to, n - to)))
             to += length;
         if (from > done)
-            VT_TRY(rest(j, s + done, from - done));
-        VT_TRY(vt_ids_add(&j->out, a->id));
+            VT_RET(rest(j, s + done, from - done));
+        VT_RET(vt_ids_add(&j->out, a->id));
         if (a->special && !j->special)
             j->special = j->out.n;
         j->first = false;
         at = done = to;
     }
     if (done < n)
-        st = rest(j, s + done, n - done);
-done:
-    return st;
+        return rest(j, s + done, n - done);
+    return VITCL_OK;
 }
 
 static vitcl_status encode_piece(job *j, const char *s, size_t n)
 {
     const vt_tokenizer *t = j->t;
-    vitcl_status st = VITCL_OK;
 
     j->piece.n = 0;
-    VT_TRY(vt_chars_add(&j->piece, s, n));
-    VT_TRY(vt_tokenizer_normalize(&j->piece, t, &j->room));
-    VT_TRY(part(j, j->piece.s, j->piece.n, &t->added.normal, encode_words));
-done:
-    return st;
+    VT_RET(vt_chars_add(&j->piece, s, n));
+    VT_RET(vt_tokenizer_normalize(&j->piece, t, &j->room));
+    return part(j, j->piece.s, j->piece.n, &t->added.normal, encode_words);
 }
 
 /* U+2581 in front, and spaces in place of any other. */
@@ -280,22 +273,20 @@ static vitcl_status encode_text(job *j, vt_chars *c)
 {
     const vt_tokenizer *t = j->t;
     const bool spm = t->model == VT_MODEL_SPM;
-    vitcl_status st = VITCL_OK;
 
     if (t->lower)
-        VT_TRY(vt_chars_lower(c, true));
-    VT_TRY(vt_clean(c, t->clean));
+        VT_RET(vt_chars_lower(c, true));
+    VT_RET(vt_clean(c, t->clean));
     if (t->meta)
-        VT_TRY(put_meta(c));
+        VT_RET(put_meta(c));
     if (t->meta && t->split_special)
-        VT_TRY(encode_spm(j, c->s, c->n));
+        VT_RET(encode_spm(j, c->s, c->n));
     else
-        VT_TRY(part(j, c->s, c->n, &t->added.raw,
+        VT_RET(part(j, c->s, c->n, &t->added.raw,
                     spm ? encode_spm : encode_piece));
     if (t->meta)
         drop_meta(j);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Cut so that the special tokens fit, with them, and padded. */

@@ -19,32 +19,29 @@
 /* "piece": id, ... */
 static vitcl_status read_ids(vt_tokenizer *t, vt_stream *r)
 {
-    vitcl_status st = VITCL_OK;
     bool more, first = true;
 
     for (;; first = false) {
         vt_stretch s;
         double id;
 
-        VT_TRY(vt_stream_more(&more, r, '}', first));
+        VT_RET(vt_stream_more(&more, r, '}', first));
         if (!more)
             return VITCL_OK;
-        VT_TRY(vt_stream_string(&s, r, 0));
+        VT_RET(vt_stream_string(&s, r, 0));
         if (!vt_stream_take(r, ':'))
             return vt_stream_damage(r);
-        VT_TRY(vt_stream_number(&id, r));
+        VT_RET(vt_stream_number(&id, r));
         if (!(id >= 0 && id <= VT_PIECES_MAX) || floor(id) < id)
             return vt_stream_damage(r);
-        VT_TRY(vt_vocab_add(&t->vocab, s.s, s.n, (uint64_t)id, r->name));
+        VT_RET(vt_vocab_add(&t->vocab, s.s, s.n, (uint64_t)id, r->name));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ["piece", score], ...: the ids are their places. */
 static vitcl_status read_scores(vt_tokenizer *t, vt_stream *r)
 {
-    vitcl_status st = VITCL_OK;
     bool more, first = true;
 
     for (;; first = false) {
@@ -52,23 +49,22 @@ static vitcl_status read_scores(vt_tokenizer *t, vt_stream *r)
         vt_stretch s;
         double score;
 
-        VT_TRY(vt_stream_more(&more, r, ']', first));
+        VT_RET(vt_stream_more(&more, r, ']', first));
         if (!more)
             return VITCL_OK;
         if (!vt_stream_take(r, '['))
             return vt_stream_damage(r);
-        VT_TRY(vt_stream_string(&s, r, 0));
+        VT_RET(vt_stream_string(&s, r, 0));
         if (!vt_stream_take(r, ','))
             return vt_stream_damage(r);
-        VT_TRY(vt_stream_number(&score, r));
+        VT_RET(vt_stream_number(&score, r));
         if (!vt_stream_take(r, ']') || !isfinite(score))
             return vt_stream_damage(r);
-        VT_TRY(vt_vocab_add(&t->vocab, s.s, s.n, id, r->name));
-        VT_TRY(vt_grow(&t->scores, &t->score_cap, id + 1, sizeof *t->scores));
+        VT_RET(vt_vocab_add(&t->vocab, s.s, s.n, id, r->name));
+        VT_RET(vt_grow(&t->scores, &t->score_cap, id + 1, sizeof *t->scores));
         t->scores[id] = score;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status read_vocab(vt_tokenizer *t, vt_stretch s, bool scores,
@@ -93,7 +89,6 @@ done:
 /* "a b", or ["a", "b"], ... */
 static vitcl_status read_merges(vt_tokenizer *t, vt_stream *r)
 {
-    vitcl_status st = VITCL_OK;
     bool more, first = true;
 
     if (!vt_stream_take(r, '['))
@@ -102,30 +97,29 @@ static vitcl_status read_merges(vt_tokenizer *t, vt_stream *r)
         vt_stretch a, b;
         const char *space;
 
-        VT_TRY(vt_stream_more(&more, r, ']', first));
+        VT_RET(vt_stream_more(&more, r, ']', first));
         if (!more)
             break;
         if (vt_stream_take(r, '[')) {
-            VT_TRY(vt_stream_string(&a, r, 0));
+            VT_RET(vt_stream_string(&a, r, 0));
             if (!vt_stream_take(r, ','))
                 return vt_stream_damage(r);
-            VT_TRY(vt_stream_string(&b, r, 1));
+            VT_RET(vt_stream_string(&b, r, 1));
             if (!vt_stream_take(r, ']'))
                 return vt_stream_damage(r);
         } else {
-            VT_TRY(vt_stream_string(&a, r, 0));
+            VT_RET(vt_stream_string(&a, r, 0));
             if (a.n == 0 || !(space = memchr(a.s, ' ', a.n)))
                 return vt_stream_damage(r);
             b.s = space + 1;
             b.n = a.n - (size_t)(b.s - a.s);
             a.n -= b.n + 1;
         }
-        VT_TRY(vt_bpe_merge(&t->bpe, a.s, a.n, b.s, b.n, r->name));
+        VT_RET(vt_bpe_merge(&t->bpe, a.s, a.n, b.s, b.n, r->name));
     }
     if (r->s != r->end)
         return vt_stream_damage(r);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static bool asks(const vt_json *model, const char *key)
@@ -141,18 +135,16 @@ static vitcl_status class_bpe(vt_tokenizer *t)
     const vt_token_class *c = t->class;
     const char *unknown = t->settings.named[VT_UNK].s;
     vt_bpe *b = &t->bpe;
-    vitcl_status st = VITCL_OK;
 
     b->fuse = c->fuse;
     b->fallback = c->fallback;
     if (c->suffix)
-        VT_TRY(vt_strdup(&b->suffix, c->suffix));
+        VT_RET(vt_strdup(&b->suffix, c->suffix));
     b->unknown =
         unknown ? vt_vocab_find(&t->vocab, unknown, strlen(unknown)) : -1;
     if (b->unknown < 0 && c != &vt_class_simple)
         b->unknown = VT_BPE_NO_UNKNOWN;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status file_bpe(vt_tokenizer *t, const vt_json *model,
@@ -161,7 +153,6 @@ static vitcl_status file_bpe(vt_tokenizer *t, const vt_json *model,
     vt_bpe *b = &t->bpe;
     const char *s = NULL;
     double dropout = 0;
-    vitcl_status st = VITCL_OK;
 
     vt_json_number(&dropout, vt_json_get(model, "dropout"));
     if ((vt_json_string(&s, vt_json_get(model, "continuing_subword_prefix")) &&
@@ -175,7 +166,7 @@ static vitcl_status file_bpe(vt_tokenizer *t, const vt_json *model,
     b->whole = asks(model, "ignore_merges");
     b->fallback = asks(model, "byte_fallback");
     if (vt_json_string(&s, vt_json_get(model, "end_of_word_suffix")) && *s)
-        VT_TRY(vt_strdup(&b->suffix, s));
+        VT_RET(vt_strdup(&b->suffix, s));
     if (b->suffix && b->fallback)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: byte_fallback with an end_of_word_suffix is not "
@@ -186,8 +177,7 @@ static vitcl_status file_bpe(vt_tokenizer *t, const vt_json *model,
         if (b->unknown < 0)
             b->unknown = VT_BPE_NO_UNKNOWN;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status read_bpe(vt_tokenizer *t, const vt_json *model,
@@ -221,11 +211,10 @@ static vitcl_status read_unigram(vt_tokenizer *t, const vt_json *model,
 {
     const bool own = t->class->steps != NULL;
     uint64_t unknown = t->class->unknown;
-    vitcl_status st = VITCL_OK;
     double least;
 
     if (!t->vocab.count)
-        VT_TRY(read_vocab(t, parts->vocab, true, parts->begin, name));
+        VT_RET(read_vocab(t, parts->vocab, true, parts->begin, name));
     if ((!own && !vt_json_uint(&unknown, vt_json_get(model, "unk_id"))) ||
         unknown >= t->vocab.count)
         return vt_fail(VITCL_ECORRUPT, "%s: unk_id is not in the vocabulary",
@@ -241,8 +230,7 @@ static vitcl_status read_unigram(vt_tokenizer *t, const vt_json *model,
     t->unigram.fallback = !own && asks(model, "byte_fallback") &&
                           vt_bpe_bytes(t->unigram.byte, &t->vocab);
     t->model = VT_MODEL_UNIGRAM;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* What is kept of a vocabulary is in `t` already. A model without a type has
@@ -278,7 +266,6 @@ static vitcl_status read_sides(vt_token_settings *s, const vt_json *root)
     const vt_json *padding = vt_json_get(root, "padding");
     const char *side, *pad;
     vt_token *token = &s->named[VT_PAD];
-    vitcl_status st = VITCL_OK;
 
     if (s->left < 0 && vt_json_string(&side, vt_json_get(padding, "direction")))
         s->left = strcmp(side, "Left") == 0;
@@ -288,10 +275,9 @@ static vitcl_status read_sides(vt_token_settings *s, const vt_json *root)
         s->cut_left = strcmp(side, "Left") == 0;
     if (!token->s && vt_json_string(&pad, vt_json_get(padding, "pad_token"))) {
         token->special = true;
-        VT_TRY(vt_strdup(&token->s, pad));
+        VT_RET(vt_strdup(&token->s, pad));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* added_tokens: the file's tokenizer has them; the others know them from
@@ -325,20 +311,17 @@ done:
 static vitcl_status read_rest(vt_tokenizer *t, const vt_json *root,
                               const char *name)
 {
-    vitcl_status st = VITCL_OK;
     vt_steps *s = &t->steps;
 
     if (t->class == &vt_class_simple)
         return vt_steps_class(t, NULL, name);
-    VT_TRY(t->class->steps ? vt_steps_class(t, root, name)
+    VT_RET(t->class->steps ? vt_steps_class(t, root, name)
                            : vt_steps_read(s, root, name));
     if (t->class->steps && !t->class->both && !t->class->end_only)
-        VT_TRY(
+        VT_RET(
             vt_steps_processor(s, vt_json_get(root, "post_processor"), name));
-    VT_TRY(read_sides(&t->settings, root));
-    VT_TRY(read_added(t, root, name));
-done:
-    return st;
+    VT_RET(read_sides(&t->settings, root));
+    return read_added(t, root, name);
 }
 
 vitcl_status vt_read_tokenizer_json(vt_tokenizer *t, const char *folder,
@@ -376,7 +359,6 @@ static vitcl_status read_merge_lines(vt_tokenizer *t, const char *s, size_t n,
                                      const char *name)
 {
     static const char version[] = "#version";
-    vitcl_status st = VITCL_OK;
 
     for (size_t at = 0, size; at < n; at += size + 1) {
         const char *line = s + at, *end = memchr(line, '\n', n - at), *space;
@@ -389,12 +371,10 @@ static vitcl_status read_merge_lines(vt_tokenizer *t, const char *s, size_t n,
             continue;
         if (!(space = memchr(line, ' ', left)))
             return vt_fail(VITCL_ECORRUPT, "%s: a line is no merge", name);
-        VT_TRY(vt_bpe_merge(&t->bpe, line, (size_t)(space - line), space + 1,
+        VT_RET(vt_bpe_merge(&t->bpe, line, (size_t)(space - line), space + 1,
                             left - (size_t)(space - line) - 1, name));
     }
-    st = vt_bpe_finish(&t->bpe, name);
-done:
-    return st;
+    return vt_bpe_finish(&t->bpe, name);
 }
 
 vitcl_status vt_read_vocab_json(vt_tokenizer *t, const char *folder,

@@ -52,18 +52,14 @@ static uint8_t sort_of(uint32_t code)
 
 static vitcl_status decode(codes *out, const char *s, size_t n)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(VT_NEW(&out->code, n));
-    VT_TRY(VT_NEW(&out->sort, n));
+    VT_RET(VT_NEW(&out->code, n));
+    VT_RET(VT_NEW(&out->sort, n));
     for (size_t at = 0, length; at < n; at += length) {
         out->code[out->n] = vt_chars_code(&length, s + at, n - at);
         out->sort[out->n] = sort_of(out->code[out->n]);
         out->n++;
     }
-    st = vt_stop_look();
-done:
-    return st;
+    return vt_stop_look();
 }
 
 /* ---- rules ---- */
@@ -197,7 +193,6 @@ static vitcl_status read_bytes(vt_chars *out, bool *good, const vt_chars *c)
 {
     const bool like =
         c->n && (memchr(c->s, 0xed, c->n) || memchr(c->s, 0xc0, c->n));
-    vitcl_status st = VITCL_OK;
     uint32_t code;
 
     *good = like || vt_utf8(c->s, c->n);
@@ -206,18 +201,17 @@ static vitcl_status read_bytes(vt_chars *out, bool *good, const vt_chars *c)
 
         if (like && two_surrogates(&code, s, c->n - at)) {
             size = 6;
-            VT_TRY(vt_chars_put(out, code));
+            VT_RET(vt_chars_put(out, code));
         } else if (like && c->n - at >= 2 && memcmp(s, "\xc0\x80", 2) == 0) {
             size = 2;
-            VT_TRY(vt_chars_add(out, "", 1));
+            VT_RET(vt_chars_add(out, "", 1));
         } else {
             size = vt_utf8_length(s, c->n - at);
             *good = size > 0;
-            VT_TRY(vt_chars_add(out, s, size));
+            VT_RET(vt_chars_add(out, s, size));
         }
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The text as the bytes of encoding e, decoded again. */
@@ -286,16 +280,13 @@ done:
  * it has all of them. */
 static vitcl_status fix_controls(vt_chars *out, const codes *t, bool strict)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = 0; i < t->n && strict; i++)
         if (t->code[i] > 0xff ||
             (t->code[i] >= 0x80 && vt_windows_1252(t->code[i]) < 0xa0))
             return VITCL_OK;
     for (size_t i = 0; i < t->n; i++)
-        VT_TRY(vt_chars_put(out, vt_windows_1252(t->code[i])));
-done:
-    return st;
+        VT_RET(vt_chars_put(out, vt_windows_1252(t->code[i])));
+    return VITCL_OK;
 }
 
 static bool same(const vt_chars *a, const vt_chars *b)
@@ -338,13 +329,11 @@ done:
 
 static vitcl_status fix(vt_chars *c, int depth)
 {
-    vitcl_status st = VITCL_OK;
     bool changed = true;
 
     while (changed && c->n && !vt_is_ascii(c->s, c->n))
-        VT_TRY(step(c, &changed, depth));
-done:
-    return st;
+        VT_RET(step(c, &changed, depth));
+    return VITCL_OK;
 }
 
 vitcl_status vt_decode_again(vt_chars *c)

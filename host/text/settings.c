@@ -26,26 +26,23 @@ typedef struct files {
 
 static vitcl_status load_all(files *f, const char *folder)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_token_file(&f->config, &f->path[0], folder,
+    VT_RET(vt_token_file(&f->config, &f->path[0], folder,
                          "tokenizer_config.json"));
-    VT_TRY(
+    VT_RET(
         vt_token_file(&f->map, &f->path[1], folder, "special_tokens_map.json"));
-    VT_TRY(vt_token_file(&f->added, &f->path[2], folder, "added_tokens.json"));
-    VT_TRY(vt_token_file(&f->model, &f->path[3], folder, "config.json"));
-    VT_TRY(vt_token_keys_config(f->config, false, f->path[0]));
+    VT_RET(vt_token_file(&f->added, &f->path[2], folder, "added_tokens.json"));
+    VT_RET(vt_token_file(&f->model, &f->path[3], folder, "config.json"));
+    VT_RET(vt_token_keys_config(f->config, false, f->path[0]));
     if (vt_json_get(f->config, "added_tokens_decoder")) {
         vt_json_free(f->map);
         vt_json_free(f->added);
         f->map = f->added = NULL;
     }
-    VT_TRY(vt_token_keys_config(f->map, true, f->path[1]));
+    VT_RET(vt_token_keys_config(f->map, true, f->path[1]));
     if (f->added && !vt_json_is_object(f->added))
-        st = vt_fail(VITCL_ECORRUPT, "%s: the file is not an object",
-                     f->path[2]);
-done:
-    return st;
+        return vt_fail(VITCL_ECORRUPT, "%s: the file is not an object",
+                       f->path[2]);
+    return VITCL_OK;
 }
 
 static void free_all(files *f)
@@ -137,23 +134,20 @@ done:
 static vitcl_status read_named(vt_token_settings *s, const files *f,
                                const vt_token_class *class)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = 0; i < VT_NAMED; i++) {
         const vt_json *v = value(f, named[i]);
         const bool map = vt_json_get(f->map, named[i]) != NULL;
 
         if (v && !vt_json_is_null(v))
-            VT_TRY(read_special(&s->named[i], v, map, f->path[map]));
+            VT_RET(read_special(&s->named[i], v, map, f->path[map]));
         else if (!v && class->named[i])
-            VT_TRY(vt_strdup(&s->named[i].s, class->named[i]));
+            VT_RET(vt_strdup(&s->named[i].s, class->named[i]));
         if (s->named[i].s && !s->named[i].whole) {
             s->named[i].special = true;
             s->named[i].normal = 0;
         }
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static bool is_specific(const char *key)
@@ -180,7 +174,6 @@ static bool is_extra(const vt_json *root, const char *key)
 static vitcl_status read_specific(vt_token_settings *s, const files *f,
                                   bool strings, bool map)
 {
-    vitcl_status st = VITCL_OK;
     const char *text;
 
     for (const vt_json *v = vt_json_first(map ? f->map : f->config); v;
@@ -194,34 +187,26 @@ static vitcl_status read_specific(vt_token_settings *s, const files *f,
 
         if (counts && is_specific(key) &&
             (strings ? vt_json_string(&text, v) : vt_json_is_object(v)))
-            VT_TRY(add_special(&s->specific, v, map, f->path[map]));
+            VT_RET(add_special(&s->specific, v, map, f->path[map]));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* In the order in which transformers adds them. */
 static vitcl_status read_all_specific(vt_token_settings *s, const files *f)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(read_specific(s, f, false, false));
-    VT_TRY(read_specific(s, f, false, true));
-    VT_TRY(read_specific(s, f, true, true));
-    VT_TRY(read_specific(s, f, true, false));
-done:
-    return st;
+    VT_RET(read_specific(s, f, false, false));
+    VT_RET(read_specific(s, f, false, true));
+    VT_RET(read_specific(s, f, true, true));
+    return read_specific(s, f, true, false);
 }
 
 static vitcl_status read_list(vt_token_list *l, const vt_json *v, bool map,
                               const char *name)
 {
-    vitcl_status st = VITCL_OK;
-
     for (const vt_json *m = vt_json_first(v); m; m = vt_json_next(m))
-        VT_TRY(add_special(l, m, map, name));
-done:
-    return st;
+        VT_RET(add_special(l, m, map, name));
+    return VITCL_OK;
 }
 
 /* extra_special_tokens: a list, or an object of tokens with names. */
@@ -231,25 +216,23 @@ static vitcl_status read_extra(vt_token_settings *s, const files *f)
                       older[] = "additional_special_tokens";
     const vt_json *v = vt_json_get(f->config, extra);
     const vt_json *old = vt_json_get(f->config, older);
-    vitcl_status st = VITCL_OK;
 
     s->extra_given = v || old;
     if (old && vt_json_count(v) == 0)
         v = old;
-    VT_TRY(read_list(vt_json_is_object(v) ? &s->specific : &s->extra, v, false,
+    VT_RET(read_list(vt_json_is_object(v) ? &s->specific : &s->extra, v, false,
                      f->path[0]));
     v = vt_json_get(f->map, extra);
     old = vt_json_get(f->map, older);
     if (v && !vt_json_is_array(v))
         vt_token_list_free(&s->extra);
     if (v)
-        VT_TRY(read_list(vt_json_is_object(v) ? &s->specific : &s->extra, v,
+        VT_RET(read_list(vt_json_is_object(v) ? &s->specific : &s->extra, v,
                          vt_json_is_array(v), f->path[1]));
     else if (!s->extra_given)
-        VT_TRY(read_list(&s->extra, old, false, f->path[1]));
+        VT_RET(read_list(&s->extra, old, false, f->path[1]));
     s->extra_given |= v != NULL;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* A named token is as the files of added tokens have it, even where another
@@ -274,13 +257,12 @@ static vitcl_status set_added(vt_token_settings *s, const vt_token *token,
                               const char *name)
 {
     vt_token_list *l = &s->added;
-    vitcl_status st = VITCL_OK;
     size_t at = l->n;
     vt_token last;
 
     while (at > 0 && l->list[at - 1].id > token->id)
         at--;
-    VT_TRY(vt_token_list_add(l, token, name));
+    VT_RET(vt_token_list_add(l, token, name));
     last = l->list[l->n - 1];
     if (at > 0 && l->list[at - 1].id == token->id) {
         keep_named(s, &l->list[at - 1]);
@@ -292,8 +274,7 @@ static vitcl_status set_added(vt_token_settings *s, const vt_token *token,
                 (l->n - 1 - at) * sizeof *l->list);
         l->list[at] = last;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_token_settings_put(vt_token_settings *s, const vt_json *v,
@@ -316,8 +297,6 @@ done:
 static vitcl_status read_decoder(vt_token_settings *s, const vt_json *decoder,
                                  const char *name)
 {
-    vitcl_status st = VITCL_OK;
-
     for (const vt_json *m = vt_json_first(decoder); m; m = vt_json_next(m)) {
         const char *key = vt_json_key(m);
         uint64_t id = 0;
@@ -326,10 +305,9 @@ static vitcl_status read_decoder(vt_token_settings *s, const vt_json *decoder,
             id = id * 10 + (uint64_t)(*key - '0');
         if (!key || *key)
             id = VT_PIECES_MAX;
-        VT_TRY(vt_token_settings_put(s, m, id, name));
+        VT_RET(vt_token_settings_put(s, m, id, name));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static bool is_special(const vt_token_settings *s, const char *text)
@@ -345,7 +323,6 @@ static bool is_special(const vt_token_settings *s, const char *text)
 static vitcl_status read_added(vt_token_settings *s, const vt_json *root,
                                const char *name)
 {
-    vitcl_status st = VITCL_OK;
     uint64_t id;
 
     for (const vt_json *m = vt_json_first(root); m; m = vt_json_next(m)) {
@@ -357,10 +334,9 @@ static vitcl_status read_added(vt_token_settings *s, const vt_json *root,
         token.id = (int32_t)id;
         token.special = is_special(s, token.s);
         token.normal = !token.special;
-        VT_TRY(set_added(s, &token, name));
+        VT_RET(set_added(s, &token, name));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status read_context(vt_token_settings *s, const files *f,
@@ -468,19 +444,16 @@ done:
 vitcl_status vt_token_settings_read(vt_tokenizer *t, const char *folder,
                                     bool open_clip)
 {
-    vitcl_status st = VITCL_OK;
-
     t->settings.add_begin = t->settings.add_end = -1;
     if (open_clip)
-        VT_TRY(vt_open_clip_settings(t, &open_clip, folder));
+        VT_RET(vt_open_clip_settings(t, &open_clip, folder));
     if (t->class != &vt_class_simple)
-        VT_TRY(read_hf(t, folder));
+        VT_RET(read_hf(t, folder));
     if (open_clip)
         t->mask = false; /* it takes the ids alone */
     else
         t->context = t->settings.context;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_token_settings_free(vt_token_settings *s)

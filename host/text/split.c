@@ -15,17 +15,14 @@ const char *const vt_clip_older = vt_clip_pattern + sizeof SPECIAL - 1;
 
 vitcl_status vt_words_begin(vt_words *w, const char *s, size_t n)
 {
-    vitcl_status st = VITCL_OK;
-
     w->text.n = 0;
     w->n = 0;
     if (n == 0)
         return VITCL_OK;
-    VT_TRY(vt_chars_add(&w->text, s, n));
-    VT_TRY(vt_grow(&w->ends, &w->cap, 1, sizeof *w->ends));
+    VT_RET(vt_chars_add(&w->text, s, n));
+    VT_RET(vt_grow(&w->ends, &w->cap, 1, sizeof *w->ends));
     w->ends[w->n++] = n;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_words_free(vt_words *w)
@@ -38,24 +35,17 @@ void vt_words_free(vt_words *w)
 /* Ends a word of what was added since the last one; none if that is nothing. */
 static vitcl_status end_word(vt_words *w)
 {
-    vitcl_status st = VITCL_OK;
-
     if (w->text.n == (w->n ? w->ends[w->n - 1] : 0))
         return VITCL_OK;
-    VT_TRY(vt_grow(&w->ends, &w->cap, w->n + 1, sizeof *w->ends));
+    VT_RET(vt_grow(&w->ends, &w->cap, w->n + 1, sizeof *w->ends));
     w->ends[w->n++] = w->text.n;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status add_word(vt_words *w, const char *s, size_t n)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_chars_add(&w->text, s, n));
-    VT_TRY(end_word(w));
-done:
-    return st;
+    VT_RET(vt_chars_add(&w->text, s, n));
+    return end_word(w);
 }
 
 typedef enum sort { LETTER, NUMBER, SPACE, OTHER, END } sort;
@@ -146,7 +136,6 @@ static vitcl_status split_clip(vt_words *to, const char *s, size_t n,
                                const vt_splitter *how)
 {
     const bool simple = how->kind == VT_PART_SIMPLE;
-    vitcl_status st = VITCL_OK;
 
     for (size_t at = 0, size; at < n; at += size) {
         const sort what = clip_sort(&size, s + at, n - at, simple);
@@ -157,10 +146,9 @@ static vitcl_status split_clip(vt_words *to, const char *s, size_t n,
         size = how->split ? special(s + at, n - at, simple) : 0;
         if (size == 0 && (size = contraction(s + at, n - at, simple)) == 0)
             size = what == NUMBER ? one : run(s + at, n - at, what, simple);
-        VT_TRY(add_word(to, s + at, size));
+        VT_RET(add_word(to, s + at, size));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The bytes of GPT-2's next word: contractions; letters, numbers or other
@@ -204,17 +192,13 @@ size_t vt_byte_character(char out[2], unsigned char byte)
 
 static vitcl_status add_bytes(vt_words *to, const char *s, size_t n)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = 0; i < n; i++) {
         char c[2];
         const size_t size = vt_byte_character(c, (unsigned char)s[i]);
 
-        VT_TRY(vt_chars_add(&to->text, c, size));
+        VT_RET(vt_chars_add(&to->text, c, size));
     }
-    st = end_word(to);
-done:
-    return st;
+    return end_word(to);
 }
 
 static vitcl_status split_bytes(vt_words *to, const char *s, size_t n,
@@ -237,17 +221,14 @@ done:
 
 static vitcl_status split_spaces(vt_words *to, const char *s, size_t n)
 {
-    vitcl_status st = VITCL_OK;
     size_t from = 0;
 
     for (size_t at = 0, length; at < n; at += length)
         if (sort_of(&length, s + at, n - at) == SPACE) {
-            VT_TRY(add_word(to, s + from, at - from));
+            VT_RET(add_word(to, s + from, at - from));
             from = at + length;
         }
-    st = add_word(to, s + from, n - from);
-done:
-    return st;
+    return add_word(to, s + from, n - from);
 }
 
 /* A word ends before each U+2581. */
@@ -255,39 +236,32 @@ static vitcl_status split_meta(vt_words *to, const char *s, size_t n,
                                const vt_splitter *how, bool first)
 {
     const size_t wide = strlen(META);
-    vitcl_status st = VITCL_OK;
 
     if (how->prefix && (first || !how->prefix_once) && n > 0 && s[0] != ' ' &&
         !literal(s, n, META, false))
-        VT_TRY(vt_chars_add(&to->text, META, wide));
+        VT_RET(vt_chars_add(&to->text, META, wide));
     for (size_t i = 0; i < n;) {
         const bool blank = s[i] == ' ';
         const bool meta = blank || literal(s + i, n - i, META, false);
 
         if (meta && how->split && i > 0)
-            VT_TRY(end_word(to));
-        VT_TRY(meta ? vt_chars_add(&to->text, META, wide)
+            VT_RET(end_word(to));
+        VT_RET(meta ? vt_chars_add(&to->text, META, wide)
                     : vt_chars_add(&to->text, s + i, 1));
         i += meta && !blank ? wide : 1;
     }
-    st = end_word(to);
-done:
-    return st;
+    return end_word(to);
 }
 
 /* A word ends behind each space; further spaces are words of their own. */
 static vitcl_status split_blanks(vt_words *to, const char *s, size_t n)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = 0; i < n; i++) {
-        VT_TRY(vt_chars_add(&to->text, s + i, 1));
+        VT_RET(vt_chars_add(&to->text, s + i, 1));
         if (s[i] == ' ')
-            VT_TRY(end_word(to));
+            VT_RET(end_word(to));
     }
-    st = end_word(to);
-done:
-    return st;
+    return end_word(to);
 }
 
 vitcl_status vt_split(vt_words *w, const vt_splitter *how, bool first)

@@ -85,7 +85,6 @@ static vitcl_status damage(const char *name)
 static vitcl_status read_piece(vt_spm *m, part p, const char *name)
 {
     const size_t id = m->vocab.count;
-    vitcl_status st = VITCL_OK;
     part text = {0};
     uint32_t bits = 0;
     uint64_t type = VT_SPM_NORMAL;
@@ -106,19 +105,18 @@ static vitcl_status read_piece(vt_spm *m, part p, const char *name)
         return damage(name);
     if (type == VT_SPM_UNUSED)
         return vt_fail(VITCL_EUNSUPPORTED, "%s: pieces of type UNUSED", name);
-    VT_TRY(vt_vocab_add(&m->vocab, (const char *)text.s, text.n, id, name));
-    VT_TRY(vt_grow(&m->scores, &m->score_cap, id + 1, sizeof *m->scores));
-    VT_TRY(vt_grow(&m->doubles, &m->double_cap, id + 1, sizeof *m->doubles));
-    VT_TRY(vt_grow(&m->types, &m->type_cap, id + 1, sizeof *m->types));
+    VT_RET(vt_vocab_add(&m->vocab, (const char *)text.s, text.n, id, name));
+    VT_RET(vt_grow(&m->scores, &m->score_cap, id + 1, sizeof *m->scores));
+    VT_RET(vt_grow(&m->doubles, &m->double_cap, id + 1, sizeof *m->doubles));
+    VT_RET(vt_grow(&m->types, &m->type_cap, id + 1, sizeof *m->types));
     m->scores[id] = score;
     m->doubles[id] = (double)score;
     m->types[id] = (uint8_t)type;
     if (type == VT_SPM_UNKNOWN)
         m->unknown = (int32_t)id;
     if (type == VT_SPM_USER)
-        VT_TRY(vt_vocab_add(&m->user, (const char *)text.s, text.n, id, name));
-done:
-    return st;
+        VT_RET(vt_vocab_add(&m->user, (const char *)text.s, text.n, id, name));
+    return VITCL_OK;
 }
 
 static int32_t id_of(uint64_t number)
@@ -236,7 +234,6 @@ static vitcl_status finish(vt_spm *m, const char *name)
 vitcl_status vt_spm_read(vt_spm *out, const void *data, size_t size,
                          const char *name)
 {
-    vitcl_status st = VITCL_OK;
     part p = {data, size};
     bool damaged = false;
     value v;
@@ -248,15 +245,13 @@ vitcl_status vt_spm_read(vt_spm *out, const void *data, size_t size,
     out->dummy_prefix = out->remove_spaces = out->escape = true;
     while (next(&v, &p, &damaged)) {
         if (v.field == 1)
-            VT_TRY(read_piece(out, v.bytes, name));
+            VT_RET(read_piece(out, v.bytes, name));
         else if (v.field == 2)
-            VT_TRY(read_trainer(out, v.bytes, name));
+            VT_RET(read_trainer(out, v.bytes, name));
         else if (v.field == 3)
-            VT_TRY(read_normalizer(out, v.bytes, name));
+            VT_RET(read_normalizer(out, v.bytes, name));
     }
-    st = damaged ? damage(name) : finish(out, name);
-done:
-    return st;
+    return damaged ? damage(name) : finish(out, name);
 }
 
 /* The normalized beginning of a text of n > 0 bytes: *size bytes of it become
@@ -285,7 +280,6 @@ static vitcl_status normalize(vt_chars *out, const vt_spm *m, const char *s,
 {
     const char *space = m->escape ? SPACE : " ", *text;
     const size_t wide = strlen(space);
-    vitcl_status st = VITCL_OK;
     bool after_space = m->remove_spaces;
     size_t at = 0, size, made;
 
@@ -298,7 +292,7 @@ static vitcl_status normalize(vt_chars *out, const vt_spm *m, const char *s,
     if (at == n)
         return VITCL_OK;
     if (m->dummy_prefix && !m->suffix)
-        VT_TRY(vt_chars_add(out, space, wide));
+        VT_RET(vt_chars_add(out, space, wide));
     for (; at < n; at += size) {
         text = prefix(&size, &made, m, s + at, n - at);
         while (after_space && made > 0 && *text == ' ') {
@@ -308,7 +302,7 @@ static vitcl_status normalize(vt_chars *out, const vt_spm *m, const char *s,
         if (made == 0)
             continue;
         for (size_t i = 0; i < made; i++)
-            VT_TRY(text[i] == ' ' ? vt_chars_add(out, space, wide)
+            VT_RET(text[i] == ' ' ? vt_chars_add(out, space, wide)
                                   : vt_chars_add(out, text + i, 1));
         after_space = m->remove_spaces && text[made - 1] == ' ';
     }
@@ -316,9 +310,8 @@ static vitcl_status normalize(vt_chars *out, const vt_spm *m, const char *s,
            memcmp(out->s + out->n - wide, space, wide) == 0)
         out->n -= wide;
     if (m->dummy_prefix && m->suffix)
-        VT_TRY(vt_chars_add(out, space, wide));
-done:
-    return st;
+        VT_RET(vt_chars_add(out, space, wide));
+    return VITCL_OK;
 }
 
 vitcl_status vt_spm_encode(vt_ids *out, const vt_spm *m, size_t *room,

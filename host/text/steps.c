@@ -33,7 +33,6 @@ static vitcl_status decode64(vt_chars *out, const char *s, const char *name)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop"
                                  "qrstuvwxyz0123456789+/";
-    vitcl_status st = VITCL_OK;
     uint32_t bits = 0;
     unsigned have = 0;
 
@@ -50,10 +49,9 @@ static vitcl_status decode64(vt_chars *out, const char *s, const char *name)
             continue;
         have -= 8;
         byte = (char)(bits >> have & 0xff);
-        VT_TRY(vt_chars_add(out, &byte, 1));
+        VT_RET(vt_chars_add(out, &byte, 1));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status read_map(vt_steps *t, const vt_json *v, const char *name)
@@ -101,16 +99,15 @@ static vitcl_status read_normalizer(vt_steps *t, const vt_json *v, int depth,
     static const char *const forms[] = {"NFC", "NFD", "NFKC", "NFKD"};
     vt_normalizer to = {.kind = VT_CHANGE_STRIP, .left = true, .right = true};
     const char *from = NULL, *made = NULL;
-    vitcl_status st = VITCL_OK;
     bool known = false;
 
     if (!v || vt_json_is_null(v))
         return VITCL_OK;
-    VT_TRY(vt_token_keys_step(v, name));
+    VT_RET(vt_token_keys_step(v, name));
     if (is(v, "type", "Sequence") && depth > 0) {
         for (const vt_json *m = vt_json_first(vt_json_get(v, "normalizers")); m;
              m = vt_json_next(m))
-            VT_TRY(read_normalizer(t, m, depth - 1, name));
+            VT_RET(read_normalizer(t, m, depth - 1, name));
         return VITCL_OK;
     }
     for (size_t i = 0; i < VT_COUNT(forms); i++)
@@ -136,18 +133,17 @@ static vitcl_status read_normalizer(vt_steps *t, const vt_json *v, int depth,
     } else if (is(v, "type", "Precompiled")) {
         known = true;
         to.kind = VT_CHANGE_MAP;
-        VT_TRY(read_map(t, v, name));
+        VT_RET(read_map(t, v, name));
     }
     if (!known || t->normalizer_count == VT_STEPS_MAX)
         return refuse(v, "normalizer", name);
     t->normalizers[t->normalizer_count] = to;
     if (from)
-        VT_TRY(vt_strdup(&t->normalizers[t->normalizer_count].from, from));
+        VT_RET(vt_strdup(&t->normalizers[t->normalizer_count].from, from));
     if (made)
-        VT_TRY(vt_strdup(&t->normalizers[t->normalizer_count].to, made));
+        VT_RET(vt_strdup(&t->normalizers[t->normalizer_count].to, made));
     t->normalizer_count++;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Split at CLIP's pattern or at a space. */
@@ -192,16 +188,15 @@ static vitcl_status read_splitter(vt_steps *t, const vt_json *v, int depth,
                                   const char *name)
 {
     vt_splitter to = {0};
-    vitcl_status st = VITCL_OK;
     bool known = false;
 
     if (!v || vt_json_is_null(v))
         return VITCL_OK;
-    VT_TRY(vt_token_keys_step(v, name));
+    VT_RET(vt_token_keys_step(v, name));
     if (is(v, "type", "Sequence") && depth > 0) {
         for (const vt_json *m = vt_json_first(vt_json_get(v, "pretokenizers"));
              m; m = vt_json_next(m))
-            VT_TRY(read_splitter(t, m, depth - 1, name));
+            VT_RET(read_splitter(t, m, depth - 1, name));
         return VITCL_OK;
     }
     if (is(v, "type", "Split")) {
@@ -220,8 +215,7 @@ static vitcl_status read_splitter(vt_steps *t, const vt_json *v, int depth,
     if (!known || t->splitter_count == VT_STEPS_MAX)
         return refuse(v, "pre-tokenizer", name);
     t->splitters[t->splitter_count++] = to;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static bool add_special(vt_steps *t, const vt_json *v, bool after)
@@ -263,18 +257,17 @@ static bool read_template(vt_steps *t, const vt_json *v)
 static vitcl_status read_processor(vt_steps *t, const vt_json *v, int depth,
                                    const char *name)
 {
-    vitcl_status st = VITCL_OK;
     bool known = false;
 
     if (!v || vt_json_is_null(v))
         return VITCL_OK;
-    VT_TRY(vt_token_keys_step(v, name));
+    VT_RET(vt_token_keys_step(v, name));
     if (is(v, "type", "ByteLevel"))
         return VITCL_OK;
     if (is(v, "type", "Sequence") && depth > 0) {
         for (const vt_json *m = vt_json_first(vt_json_get(v, "processors")); m;
              m = vt_json_next(m))
-            VT_TRY(read_processor(t, m, depth - 1, name));
+            VT_RET(read_processor(t, m, depth - 1, name));
         return VITCL_OK;
     }
     if (is(v, "type", "TemplateProcessing"))
@@ -285,8 +278,7 @@ static vitcl_status read_processor(vt_steps *t, const vt_json *v, int depth,
                 add_special(t, vt_json_at(vt_json_get(v, "sep"), 1), true);
     if (!known)
         return refuse(v, "post-processor", name);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_steps_processor(vt_steps *s, const vt_json *v, const char *name)
@@ -296,13 +288,9 @@ vitcl_status vt_steps_processor(vt_steps *s, const vt_json *v, const char *name)
 
 vitcl_status vt_steps_read(vt_steps *s, const vt_json *root, const char *name)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(read_normalizer(s, vt_json_get(root, "normalizer"), NESTING, name));
-    VT_TRY(read_splitter(s, vt_json_get(root, "pre_tokenizer"), NESTING, name));
-    VT_TRY(vt_steps_processor(s, vt_json_get(root, "post_processor"), name));
-done:
-    return st;
+    VT_RET(read_normalizer(s, vt_json_get(root, "normalizer"), NESTING, name));
+    VT_RET(read_splitter(s, vt_json_get(root, "pre_tokenizer"), NESTING, name));
+    return vt_steps_processor(s, vt_json_get(root, "post_processor"), name);
 }
 
 /* ---- of a class ---- */

@@ -90,7 +90,6 @@ static vitcl_status escape(vt_chars *c, vt_stream *r)
 vitcl_status vt_stream_string(vt_stretch *out, vt_stream *r, unsigned which)
 {
     vt_chars *c = &r->scratch[which];
-    vitcl_status st = VITCL_OK;
     const char *from;
 
     if (r->s == r->end || *r->s != '"')
@@ -107,23 +106,22 @@ vitcl_status vt_stream_string(vt_stretch *out, vt_stream *r, unsigned which)
         return VITCL_OK;
     }
     c->n = 0;
-    VT_TRY(vt_chars_add(c, from, out->n));
+    VT_RET(vt_chars_add(c, from, out->n));
     while (r->s < r->end && *r->s != '"') {
         if (*r->s == '\\') {
             r->s++;
-            VT_TRY(escape(c, r));
+            VT_RET(escape(c, r));
         } else if ((unsigned char)*r->s < ' ') {
             return vt_stream_damage(r);
         } else {
-            VT_TRY(vt_chars_add(c, r->s++, 1));
+            VT_RET(vt_chars_add(c, r->s++, 1));
         }
     }
     if (r->s == r->end)
         return vt_stream_damage(r);
     r->s++;
     *out = (vt_stretch){c->s, c->n};
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_stream_number(double *out, vt_stream *r)
@@ -194,7 +192,6 @@ static bool is(const char *s, size_t n, const char *what)
 vitcl_status vt_stream_cut(vt_stream_parts *out, const char *s, size_t n,
                            const char *name)
 {
-    vitcl_status st = VITCL_OK;
     bool model = false;
     size_t depth = 0, at = 0, copied = 0;
 
@@ -211,7 +208,7 @@ vitcl_status vt_stream_cut(vt_stream_parts *out, const char *s, size_t n,
             at++;
             continue;
         }
-        VT_TRY(vt_stop_look());
+        VT_RET(vt_stop_look());
         at = string_end(s, n, at);
         key = depth == 1 || depth == 2;
         for (; key && at < n && strchr(" \n\r\t", s[at]) && s[at]; at++)
@@ -233,16 +230,14 @@ vitcl_status vt_stream_cut(vt_stream_parts *out, const char *s, size_t n,
                            name, cut == &out->vocab ? 7 : 8, s + from, from);
         for (at++; at < n && strchr(" \n\r\t", s[at]) && s[at]; at++)
             ;
-        VT_TRY(vt_chars_add(&out->rest, s + copied, at - copied));
+        VT_RET(vt_chars_add(&out->rest, s + copied, at - copied));
         copied = value_end(s, n, at);
         *cut = (vt_stretch){s + at, copied - at};
         at = copied;
         if (cut->n == 0)
             continue;
-        VT_TRY(vt_chars_add(&out->rest, "0", 1));
+        VT_RET(vt_chars_add(&out->rest, "0", 1));
         out->cuts[out->count++] = (vt_json_cut){out->rest.n, cut->n - 1};
     }
-    VT_TRY(vt_chars_add(&out->rest, s + copied, n - copied));
-done:
-    return st;
+    return vt_chars_add(&out->rest, s + copied, n - copied);
 }

@@ -95,17 +95,16 @@ done:
 static vitcl_status read_vocabulary(vt_tokenizer *t, const char *folder)
 {
     const bool spm = t->class->model == VT_MODEL_SPM;
-    vitcl_status st = VITCL_OK;
     bool found = false;
 
-    VT_TRY(read_kind(t, &found, folder, spm));
-    VT_TRY(read_kind(t, &found, folder, !spm));
+    VT_RET(read_kind(t, &found, folder, spm));
+    VT_RET(read_kind(t, &found, folder, !spm));
     if (!found)
         return vt_fail(VITCL_EIO,
                        "%s: there is no tokenizer: neither tokenizer.json, "
                        "vocab.json, %s, spiece.model nor tokenizer.model",
                        folder, kinds[2].file);
-    VT_TRY(check_spm(t, folder));
+    VT_RET(check_spm(t, folder));
     if (spm && t->model != VT_MODEL_SPM)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: spiece.model, which %s reads, is missing", folder,
@@ -114,8 +113,7 @@ static vitcl_status read_vocabulary(vt_tokenizer *t, const char *folder)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: open_clip's tokenizer needs CLIP's vocabulary",
                        folder);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static bool is_named(const vt_token_settings *s, const char *text)
@@ -152,27 +150,22 @@ static vitcl_status add_token(vt_tokenizer *t, const vt_token *token,
 static vitcl_status add_tokens(vt_tokenizer *t, const vt_token_list *l,
                                size_t known, const char *name)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = 0; i < l->n; i++)
-        VT_TRY(add_token(t, &l->list[i], known, name));
-done:
-    return st;
+        VT_RET(add_token(t, &l->list[i], known, name));
+    return VITCL_OK;
 }
 
 static vitcl_status add_extra_ids(vt_tokenizer *t, size_t known,
                                   const char *name)
 {
-    vitcl_status st = VITCL_OK;
     char text[32];
     const vt_token token = {.s = text};
 
     for (uint32_t i = 0; i < t->settings.extra_ids; i++) {
         snprintf(text, sizeof text, "<extra_id_%u>", i);
-        VT_TRY(add_token(t, &token, known, name));
+        VT_RET(add_token(t, &token, known, name));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static bool has_other_id(const vt_tokenizer *t, const vt_token *token)
@@ -190,7 +183,6 @@ static vitcl_status add_settings(vt_tokenizer *t, const char *name)
 {
     const vt_token_settings *s = &t->settings;
     const bool spm = t->model == VT_MODEL_SPM;
-    vitcl_status st = VITCL_OK;
     size_t known;
 
     for (size_t i = 0; i < s->added.n; i++) {
@@ -205,18 +197,16 @@ static vitcl_status add_settings(vt_tokenizer *t, const char *name)
         token.special = token.special || is_named(s, token.s);
         token.normal = spm ? 0 : token.normal;
         token.id = spm ? token.id : -1;
-        VT_TRY(vt_added_add(t, &token, name));
+        VT_RET(vt_added_add(t, &token, name));
     }
     known = t->added.all.n;
     if (spm && t->class->model != VT_MODEL_SPM)
         return VITCL_OK;
     for (size_t i = 0; i < VT_NAMED; i++)
-        VT_TRY(add_token(t, &s->named[i], known, name));
-    VT_TRY(add_tokens(t, &s->specific, known, name));
-    VT_TRY(add_tokens(t, &s->extra, known, name));
-    VT_TRY(add_extra_ids(t, known, name));
-done:
-    return st;
+        VT_RET(add_token(t, &s->named[i], known, name));
+    VT_RET(add_tokens(t, &s->specific, known, name));
+    VT_RET(add_tokens(t, &s->extra, known, name));
+    return add_extra_ids(t, known, name);
 }
 
 static int32_t first_of(int32_t a, int32_t b)
@@ -279,11 +269,10 @@ static vitcl_status find_special(vt_tokenizer *t, const char *name)
 static vitcl_status set_ways(vt_tokenizer *t, const char *name)
 {
     const char *unknown = t->settings.named[VT_UNK].s;
-    vitcl_status st = VITCL_OK;
 
     if (t->class->model == VT_MODEL_SPM) {
         t->meta = t->canonical = t->end_once = true;
-        VT_TRY(vt_strdup(&t->front, unknown ? unknown : ""));
+        VT_RET(vt_strdup(&t->front, unknown ? unknown : ""));
         if (!t->settings.dummy_prefix)
             t->spm.dummy_prefix = false;
     }
@@ -294,13 +283,12 @@ static vitcl_status set_ways(vt_tokenizer *t, const char *name)
             (vt_splitter){.kind = VT_PART_SIMPLE, .split = true};
         t->steps.splitters[1] = (vt_splitter){.kind = VT_PART_BYTES};
         t->steps.splitter_count = 2;
-        VT_TRY(vt_vocab_add(&t->words, "<start_of_text>", 15,
+        VT_RET(vt_vocab_add(&t->words, "<start_of_text>", 15,
                             (uint64_t)t->begin, name));
-        VT_TRY(vt_vocab_add(&t->words, "<end_of_text>", 13, (uint64_t)t->end,
+        VT_RET(vt_vocab_add(&t->words, "<end_of_text>", 13, (uint64_t)t->end,
                             name));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void add_number(vt_sha256_state *h, int64_t v)

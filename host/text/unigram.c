@@ -78,8 +78,6 @@ static size_t turn_round(node *nodes, size_t end)
 static vitcl_status add_run(vt_ids *out, const vt_unigram *u, const char *s,
                             size_t n, int32_t id)
 {
-    vitcl_status st = VITCL_OK;
-
     if (id != u->unknown)
         return vt_ids_add(out, id);
     if (!u->types && (id = vt_vocab_find(u->vocab, s, n)) >= 0)
@@ -87,9 +85,8 @@ static vitcl_status add_run(vt_ids *out, const vt_unigram *u, const char *s,
     if (!u->fallback)
         return vt_ids_add(out, u->unknown);
     for (size_t i = 0; i < n; i++)
-        VT_TRY(vt_ids_add(out, u->byte[(unsigned char)s[i]]));
-done:
-    return st;
+        VT_RET(vt_ids_add(out, u->byte[(unsigned char)s[i]]));
+    return VITCL_OK;
 }
 
 vitcl_status vt_unigram_encode(vt_ids *out, const vt_unigram *u, const char *s,

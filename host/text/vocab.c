@@ -51,14 +51,13 @@ vitcl_status vt_vocab_reserve(vt_vocab *v, size_t count)
 {
     size_t slots = 64;
     uint32_t *table = NULL;
-    vitcl_status st = VITCL_OK;
 
     count = VT_MIN(count, VT_PIECES_MAX);
     while (slots < count * 2)
         slots *= 2;
     if (slots <= v->slots)
         return VITCL_OK;
-    VT_TRY(VT_NEW(&table, slots));
+    VT_RET(VT_NEW(&table, slots));
     free(v->table);
     v->table = table;
     v->slots = slots;
@@ -70,8 +69,7 @@ vitcl_status vt_vocab_reserve(vt_vocab *v, size_t count)
         table[look(v, hash_of(s, p->size), s, p->size, &probes)] =
             (uint32_t)i + 1;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_vocab_note(vt_vocab *v, const struct vt_piece *p)
@@ -87,10 +85,9 @@ void vt_vocab_note(vt_vocab *v, const struct vt_piece *p)
 vitcl_status vt_vocab_add(vt_vocab *v, const char *s, size_t n, uint64_t id,
                           const char *name)
 {
-    vitcl_status st = VITCL_OK;
     size_t slot, probes = 0;
 
-    VT_TRY(vt_stop_look());
+    VT_RET(vt_stop_look());
     if (id >= VT_PIECES_MAX || v->count >= VT_PIECES_MAX)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: a vocabulary of more than %d pieces", name,
@@ -101,7 +98,7 @@ vitcl_status vt_vocab_add(vt_vocab *v, const char *s, size_t n, uint64_t id,
                        "%d",
                        name, n, VT_PIECE_MAX);
     if (v->slots < (v->count + 1) * 2)
-        VT_TRY(vt_vocab_reserve(v, VT_MAX(v->count * 2, 32)));
+        VT_RET(vt_vocab_reserve(v, VT_MAX(v->count * 2, 32)));
     slot = look(v, hash_of(s, n), s, n, &probes);
     if (v->table[slot])
         return vt_fail(VITCL_ECORRUPT,
@@ -109,17 +106,16 @@ vitcl_status vt_vocab_add(vt_vocab *v, const char *s, size_t n, uint64_t id,
     if (probes > PROBES)
         return vt_fail(VITCL_ECORRUPT, "%s: not the vocabulary of a language",
                        name);
-    VT_TRY(vt_grow(&v->pieces, &v->cap, v->count + 1, sizeof *v->pieces));
+    VT_RET(vt_grow(&v->pieces, &v->cap, v->count + 1, sizeof *v->pieces));
     if (v->bytes.n > UINT32_MAX - n)
         return vt_fail(VITCL_EUNSUPPORTED, "%s: a vocabulary of over 4 GB",
                        name);
     v->pieces[v->count] =
         (struct vt_piece){(uint32_t)v->bytes.n, (uint32_t)n, (int32_t)id};
-    VT_TRY(vt_chars_add(&v->bytes, s, n));
+    VT_RET(vt_chars_add(&v->bytes, s, n));
     vt_vocab_note(v, &v->pieces[v->count]);
     v->table[slot] = (uint32_t)++v->count;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static int32_t at_hash(const vt_vocab *v, uint64_t hash, const char *s,

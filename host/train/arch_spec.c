@@ -346,30 +346,26 @@ static vitcl_status read_config(vt_arch_spec *c, const vt_json *json,
 vitcl_status vt_arch_spec_preset(vt_arch_spec *out, const char *preset)
 {
     vt_arch_spec c = {.architecture = ""};
-    vitcl_status st = VITCL_OK;
     vt_shape shape;
 
-    VT_TRY(vt_preset_read(&shape, c.architecture, preset));
+    VT_RET(vt_preset_read(&shape, c.architecture, preset));
     name_defaults(&c, &shape);
     *out = c;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_arch_spec_read(vt_arch_spec *out, const char *preset,
                                const vt_json *json, const char *path,
                                uint32_t height, uint32_t width)
 {
-    vitcl_status st = VITCL_OK;
     vt_arch_spec c = {.architecture = ""};
 
-    VT_TRY(vt_config_types(&vt_family_vit, json, path));
-    VT_TRY(json ? read_config(&c, json, path)
+    VT_RET(vt_config_types(&vt_family_vit, json, path));
+    VT_RET(json ? read_config(&c, json, path)
                 : vt_arch_spec_preset(&c, preset));
     if (height && width && height <= 4096 && width <= 4096)
         c.height = (int)height, c.width_px = (int)width;
-    VT_TRY(check(&c, json ? path : preset));
+    VT_RET(check(&c, json ? path : preset));
     *out = c;
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -26,15 +26,14 @@ vitcl_status vt_names_unwrap(char ***out, const vt_tensors *raw)
                                            "_fsdp_wrapped_module",
                                            "_checkpoint_wrapped_module",
                                            NULL};
-    vitcl_status st;
     char **names = NULL;
 
-    VT_TRY(VT_NEW(&names, vt_tensors_count(raw) + 1));
+    VT_RET(VT_NEW(&names, vt_tensors_count(raw) + 1));
     *out = names;
     for (size_t i = 0; i < vt_tensors_count(raw); i++) {
         char *to;
 
-        VT_TRY(vt_strdup(&names[i], vt_tensors_at(raw, i)->name));
+        VT_RET(vt_strdup(&names[i], vt_tensors_at(raw, i)->name));
         to = names[i];
         for (const char *from = to; *from;) {
             const size_t n = strcspn(from, ".");
@@ -47,8 +46,7 @@ vitcl_status vt_names_unwrap(char ***out, const vt_tensors *raw)
         }
         *to = 0;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Modules that hold a model, such as Lightning's: "model.net.". */

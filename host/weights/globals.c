@@ -54,7 +54,6 @@ static bool same(const char *a, size_t n, const char *b)
 static vitcl_status name_global(vt_pickle *p, const char *module, size_t m,
                                 const char *name, size_t n)
 {
-    vitcl_status st;
     vt_pk_value *v;
     bool script = m >= 9 && memcmp(module, "__torch__", 9) == 0 &&
                   (m == 9 || module[9] == '.');
@@ -64,17 +63,16 @@ static vitcl_status name_global(vt_pickle *p, const char *module, size_t m,
                                   !same(name, n, globals[i].name)
                             : !script)
             continue;
-        VT_TRY(vt_pickle_push_new(p, VT_PK_GLOBAL, &v));
+        VT_RET(vt_pickle_push_new(p, VT_PK_GLOBAL, &v));
         v->other = i;
         return VITCL_OK;
     }
-    VT_TRY(vt_grow(&p->foreign, &p->foreign_cap, p->foreign_count + 1,
+    VT_RET(vt_grow(&p->foreign, &p->foreign_cap, p->foreign_count + 1,
                    sizeof *p->foreign));
-    VT_TRY(vt_pickle_push_new(p, VT_PK_FOREIGN, &v));
+    VT_RET(vt_pickle_push_new(p, VT_PK_FOREIGN, &v));
     p->foreign[p->foreign_count] = (vt_pk_foreign){module, name, m, n};
     v->other = (uint32_t)p->foreign_count++;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The operand is two lines. */
@@ -98,18 +96,15 @@ vitcl_status vt_pickle_global(vt_pickle *p)
 
 vitcl_status vt_pickle_stack_global(vt_pickle *p)
 {
-    vitcl_status st;
     const vt_pk_value *name, *module;
 
-    VT_TRY(vt_pickle_need(p, 2));
+    VT_RET(vt_pickle_need(p, 2));
     name = &p->values[vt_pickle_pop(p)];
     module = &p->values[vt_pickle_pop(p)];
     if (name->kind != VT_PK_STRING || module->kind != VT_PK_STRING)
         return vt_pickle_refuse(p, "a global whose name is not a string");
-    VT_TRY(
-        name_global(p, module->text, module->length, name->text, name->length));
-done:
-    return st;
+    return name_global(p, module->text, module->length, name->text,
+                       name->length);
 }
 
 vitcl_status vt_pickle_refuse_foreign(const vt_pickle *p, uint32_t foreign)
@@ -167,7 +162,6 @@ static bool read_sizes(const vt_pickle *p, const vt_pk_value *tuple,
 
 static vitcl_status rebuild(vt_pickle *p, const vt_pk_value *a)
 {
-    vitcl_status st;
     const vt_pk_value *storage, *offset, *size, *stride;
     vt_pk_value *v;
     vt_pk_tensor t = {0};
@@ -186,13 +180,12 @@ static vitcl_status rebuild(vt_pickle *p, const vt_pk_value *a)
         return bad_tensor(p);
     t.rank = size->count;
     t.offset = (uint64_t)offset->number;
-    VT_TRY(vt_grow(&p->tensors, &p->tensor_cap, p->tensor_count + 1,
+    VT_RET(vt_grow(&p->tensors, &p->tensor_cap, p->tensor_count + 1,
                    sizeof *p->tensors));
-    VT_TRY(vt_pickle_push_new(p, VT_PK_TENSOR, &v));
+    VT_RET(vt_pickle_push_new(p, VT_PK_TENSOR, &v));
     v->other = (uint32_t)p->tensor_count;
     p->tensors[p->tensor_count++] = t;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_pickle_reduce(vt_pickle *p)
@@ -200,9 +193,8 @@ vitcl_status vt_pickle_reduce(vt_pickle *p)
     const vt_pk_value *f, *a;
     vt_pk_value *v;
     vt_pk_ref first;
-    vitcl_status st;
 
-    VT_TRY(vt_pickle_need(p, 2));
+    VT_RET(vt_pickle_need(p, 2));
     a = &p->values[vt_pickle_pop(p)];
     f = &p->values[vt_pickle_pop(p)];
     if (f->kind == VT_PK_FOREIGN && a->kind == VT_PK_TUPLE)
@@ -226,13 +218,11 @@ vitcl_status vt_pickle_reduce(vt_pickle *p)
     case SCRIPT:
         break;
     }
-    st = vt_fail(VITCL_ECORRUPT,
-                 "%s: pickle, byte %zu: calls %s with invalid arguments",
-                 p->file, p->at,
-                 globals[f->other].name ? globals[f->other].name
-                                        : "a TorchScript class");
-done:
-    return st;
+    return vt_fail(VITCL_ECORRUPT,
+                   "%s: pickle, byte %zu: calls %s with invalid arguments",
+                   p->file, p->at,
+                   globals[f->other].name ? globals[f->other].name
+                                          : "a TorchScript class");
 }
 
 /* ('storage', type, key, location, elements) */
@@ -275,9 +265,8 @@ vitcl_status vt_pickle_new_object(vt_pickle *p)
     const vt_pk_value *class;
     vt_pk_value *v;
     vt_pk_ref at;
-    vitcl_status st;
 
-    VT_TRY(vt_pickle_need(p, 2));
+    VT_RET(vt_pickle_need(p, 2));
     vt_pickle_pop(p);
     at = vt_pickle_pop(p);
     class = &p->values[at];
@@ -286,9 +275,7 @@ vitcl_status vt_pickle_new_object(vt_pickle *p)
     if (class->kind != VT_PK_GLOBAL || globals[class->other].role != SCRIPT)
         return vt_pickle_refuse(
             p, "creates an object that is not a TorchScript module");
-    VT_TRY(vt_pickle_push_new(p, VT_PK_OBJECT, &v));
-done:
-    return st;
+    return vt_pickle_push_new(p, VT_PK_OBJECT, &v);
 }
 
 /* A module's attributes are its state. The state of an OrderedDict (its
@@ -297,9 +284,8 @@ vitcl_status vt_pickle_build(vt_pickle *p)
 {
     const vt_pk_value *state;
     vt_pk_value *v;
-    vitcl_status st;
 
-    VT_TRY(vt_pickle_need(p, 2));
+    VT_RET(vt_pickle_need(p, 2));
     state = &p->values[vt_pickle_pop(p)];
     v = &p->values[p->stack[p->stack_count - 1]];
     if (v->kind == VT_PK_DICT || v->kind == VT_PK_FOREIGN)
@@ -309,6 +295,5 @@ vitcl_status vt_pickle_build(vt_pickle *p)
     v->first = state->first;
     v->last = state->last;
     v->count = state->count;
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -220,21 +220,19 @@ static void from_fortran(uint8_t *out, const uint8_t *in, const npy *a,
 /* *block holds the array; it is replaced if the order must change. */
 static vitcl_status straighten(uint8_t **block, npy *a, size_t bytes)
 {
-    vitcl_status st = VITCL_OK;
     uint8_t *fresh = NULL;
     size_t count = bytes / a->element->size;
 
     if (a->swapped)
         swap_bytes(*block + a->data, count, a->element->size);
     if (a->fortran && a->rank > 1 && count) {
-        VT_TRY(VT_NEW(&fresh, bytes));
+        VT_RET(VT_NEW(&fresh, bytes));
         from_fortran(fresh, *block + a->data, a, count);
         free(*block);
         *block = fresh;
         a->data = 0;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Does the number of elements match the shape? Checked before any reorder. */

@@ -23,15 +23,12 @@
 
 static vitcl_status push_mark(vt_pickle *p)
 {
-    vitcl_status st;
-
     if (p->mark_count == MARKS_MAX)
         return vt_pickle_refuse(p, "nested too deeply");
-    VT_TRY(
+    VT_RET(
         vt_grow(&p->marks, &p->mark_cap, p->mark_count + 1, sizeof *p->marks));
     p->marks[p->mark_count++] = (uint32_t)p->stack_count;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status pop_mark(vt_pickle *p, size_t *from)
@@ -56,16 +53,14 @@ static vitcl_status take(vt_pickle *p, size_t n, const uint8_t **out)
 /* Reads n bytes, little-endian. */
 static vitcl_status take_number(vt_pickle *p, size_t n, uint64_t *out)
 {
-    vitcl_status st;
     const uint8_t *b = NULL;
     uint64_t v = 0;
 
-    VT_TRY(take(p, n, &b));
+    VT_RET(take(p, n, &b));
     while (n-- > 0)
         v = v << 8 | b[n];
     *out = v;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status push_int(vt_pickle *p, int64_t number)
@@ -88,40 +83,35 @@ static vitcl_status push_kind(vt_pickle *p, vt_pk_kind kind)
 /* A string with a length of `width` bytes. */
 static vitcl_status push_string(vt_pickle *p, size_t width)
 {
-    vitcl_status st;
     const uint8_t *b = NULL;
     uint64_t n;
     vt_pk_value *v;
 
-    VT_TRY(take_number(p, width, &n));
+    VT_RET(take_number(p, width, &n));
     if (n > p->size)
         return vt_pickle_refuse(p, "unexpected end");
-    VT_TRY(take(p, (size_t)n, &b));
-    VT_TRY(vt_pickle_push_new(p, VT_PK_STRING, &v));
+    VT_RET(take(p, (size_t)n, &b));
+    VT_RET(vt_pickle_push_new(p, VT_PK_STRING, &v));
     v->text = (const char *)b;
     v->length = (size_t)n;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* LONG1: an n-byte two's complement number. */
 static vitcl_status push_long(vt_pickle *p)
 {
-    vitcl_status st;
     const uint8_t *b = NULL;
     uint64_t n, v = 0;
 
-    VT_TRY(take_number(p, 1, &n));
-    VT_TRY(take(p, (size_t)n, &b));
+    VT_RET(take_number(p, 1, &n));
+    VT_RET(take(p, (size_t)n, &b));
     if (n > 8) /* not a size or count: a hash or random state */
         return push_kind(p, VT_PK_OTHER);
     for (size_t i = (size_t)n; i-- > 0;)
         v = v << 8 | b[i];
     if (n > 0 && n < 8 && b[n - 1] & 0x80)
         v |= UINT64_MAX << (8 * n);
-    VT_TRY(push_int(p, (int64_t)v));
-done:
-    return st;
+    return push_int(p, (int64_t)v);
 }
 
 /* ---- containers ---- */
@@ -129,21 +119,17 @@ done:
 /* Makes a tuple of the values from `from` on. */
 static vitcl_status make_tuple(vt_pickle *p, size_t from)
 {
-    vitcl_status st;
     vt_pk_ref v;
 
-    VT_TRY(vt_pickle_value(p, VT_PK_TUPLE, &v));
+    VT_RET(vt_pickle_value(p, VT_PK_TUPLE, &v));
     for (size_t i = from; i < p->stack_count; i++)
-        VT_TRY(vt_pickle_append(p, v, 0, p->stack[i]));
+        VT_RET(vt_pickle_append(p, v, 0, p->stack[i]));
     p->stack_count = from;
-    VT_TRY(vt_pickle_push(p, v));
-done:
-    return st;
+    return vt_pickle_push(p, v);
 }
 
 static vitcl_status extend(vt_pickle *p, size_t from, bool dict)
 {
-    vitcl_status st = VITCL_OK;
     vt_pk_ref to;
     size_t step = dict ? 2 : 1;
 
@@ -159,39 +145,32 @@ static vitcl_status extend(vt_pickle *p, size_t from, bool dict)
         (p->stack_count - from) % step)
         return vt_pickle_refuse(p, "items without a container");
     for (size_t i = from; i < p->stack_count; i += step)
-        VT_TRY(vt_pickle_append(p, to, dict ? p->stack[i] : 0,
+        VT_RET(vt_pickle_append(p, to, dict ? p->stack[i] : 0,
                                 p->stack[i + step - 1]));
     p->stack_count = from;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status extend_from_mark(vt_pickle *p, bool dict)
 {
-    vitcl_status st;
     size_t from = 0;
 
-    VT_TRY(pop_mark(p, &from));
-    VT_TRY(extend(p, from, dict));
-done:
-    return st;
+    VT_RET(pop_mark(p, &from));
+    return extend(p, from, dict);
 }
 
 /* ---- memo ---- */
 
 static vitcl_status put(vt_pickle *p, uint64_t index)
 {
-    vitcl_status st;
-
     if (!vt_pickle_has(p, 1))
         return vt_pickle_refuse(p, "memo of an empty stack");
     if (index >= MEMO_MAX)
         return vt_pickle_refuse(p, "memo too large");
-    VT_TRY(vt_grow(&p->memo, &p->memo_cap, (size_t)index + 1, sizeof *p->memo));
+    VT_RET(vt_grow(&p->memo, &p->memo_cap, (size_t)index + 1, sizeof *p->memo));
     p->memo[index] = p->stack[p->stack_count - 1] + 1;
     p->memo_count++;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status get(vt_pickle *p, uint64_t index)
@@ -203,13 +182,10 @@ static vitcl_status get(vt_pickle *p, uint64_t index)
 
 static vitcl_status memo(vt_pickle *p, size_t width, bool store)
 {
-    vitcl_status st;
     uint64_t index;
 
-    VT_TRY(take_number(p, width, &index));
-    VT_TRY(store ? put(p, index) : get(p, index));
-done:
-    return st;
+    VT_RET(take_number(p, width, &index));
+    return store ? put(p, index) : get(p, index);
 }
 
 /* ---- the machine ---- */
@@ -253,16 +229,13 @@ static vitcl_status skip(vt_pickle *p, size_t n)
 /* Bytes with a length of `width` bytes. */
 static vitcl_status skip_bytes(vt_pickle *p, size_t width)
 {
-    vitcl_status st;
     uint64_t n;
 
-    VT_TRY(take_number(p, width, &n));
+    VT_RET(take_number(p, width, &n));
     if (n > p->size)
         return vt_pickle_refuse(p, "unexpected end");
-    VT_TRY(skip(p, (size_t)n));
-    VT_TRY(push_kind(p, VT_PK_OTHER));
-done:
-    return st;
+    VT_RET(skip(p, (size_t)n));
+    return push_kind(p, VT_PK_OTHER);
 }
 
 /* NEWOBJ_EX: class, arguments, named arguments. */
@@ -283,24 +256,18 @@ static vitcl_status small_tuple(vt_pickle *p, size_t n)
 
 static vitcl_status push_number(vt_pickle *p, size_t width)
 {
-    vitcl_status st;
     uint64_t v;
 
-    VT_TRY(take_number(p, width, &v));
-    VT_TRY(push_int(p, width == 4 ? (int32_t)(uint32_t)v : (int64_t)v));
-done:
-    return st;
+    VT_RET(take_number(p, width, &v));
+    return push_int(p, width == 4 ? (int32_t)(uint32_t)v : (int64_t)v);
 }
 
 static vitcl_status tuple_from_mark(vt_pickle *p)
 {
-    vitcl_status st;
     size_t from = 0;
 
-    VT_TRY(pop_mark(p, &from));
-    VT_TRY(make_tuple(p, from));
-done:
-    return st;
+    VT_RET(pop_mark(p, &from));
+    return make_tuple(p, from);
 }
 
 static vitcl_status drop(vt_pickle *p, bool to_mark)
@@ -436,20 +403,18 @@ static vitcl_status step(vt_pickle *p, uint8_t code)
 
 vitcl_status vt_pickle_run(vt_pickle *p, vt_pk_ref *root)
 {
-    vitcl_status st;
     const uint8_t *code = NULL;
 
     for (;;) {
-        VT_TRY(take(p, 1, &code));
+        VT_RET(take(p, 1, &code));
         if (*code == '.')
             break;
-        VT_TRY(step(p, *code));
+        VT_RET(step(p, *code));
     }
     if (p->stack_count != 1 || p->mark_count)
         return vt_pickle_refuse(p, "does not end with exactly one value");
     *root = p->stack[0];
     if (p->values[*root].kind == VT_PK_FOREIGN)
-        st = vt_pickle_refuse_foreign(p, p->values[*root].other);
-done:
-    return st;
+        return vt_pickle_refuse_foreign(p, p->values[*root].other);
+    return VITCL_OK;
 }

@@ -17,16 +17,13 @@ vitcl_status vt_pickle_refuse(const vt_pickle *p, const char *why)
 
 vitcl_status vt_pickle_value(vt_pickle *p, vt_pk_kind kind, vt_pk_ref *out)
 {
-    vitcl_status st;
-
     if (p->value_count == VALUES_MAX)
         return vt_pickle_refuse(p, "too many values");
-    VT_TRY(vt_grow(&p->values, &p->value_cap, p->value_count + 1,
+    VT_RET(vt_grow(&p->values, &p->value_cap, p->value_count + 1,
                    sizeof *p->values));
     p->values[p->value_count] = (vt_pk_value){.kind = kind};
     *out = (vt_pk_ref)p->value_count++;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Counted when a value is added, not when it is asked for: a tuple may be asked
@@ -40,13 +37,12 @@ static bool has_tensor(const vt_pk_value *v)
 vitcl_status vt_pickle_append(vt_pickle *p, vt_pk_ref to, vt_pk_ref key,
                               vt_pk_ref value)
 {
-    vitcl_status st;
     vt_pk_value *v = &p->values[to];
     uint32_t i;
 
     if (p->item_count == VALUES_MAX)
         return vt_pickle_refuse(p, "too many items");
-    VT_TRY(
+    VT_RET(
         vt_grow(&p->items, &p->item_cap, p->item_count + 2, sizeof *p->items));
     i = (uint32_t)++p->item_count;
     p->items[i] = (vt_pk_item){key, value, 0};
@@ -57,8 +53,7 @@ vitcl_status vt_pickle_append(vt_pickle *p, vt_pk_ref to, vt_pk_ref key,
     v->last = i;
     if (v->kind == VT_PK_TUPLE && has_tensor(&p->values[value]))
         v->number = 1;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 const vt_pk_value *vt_pickle_item(const vt_pickle *p, const vt_pk_value *of,
@@ -75,28 +70,22 @@ const vt_pk_value *vt_pickle_item(const vt_pickle *p, const vt_pk_value *of,
 
 vitcl_status vt_pickle_push(vt_pickle *p, vt_pk_ref v)
 {
-    vitcl_status st;
-
     if (p->stack_count == STACK_MAX)
         return vt_pickle_refuse(p, "stack too deep");
-    VT_TRY(vt_grow(&p->stack, &p->stack_cap, p->stack_count + 1,
+    VT_RET(vt_grow(&p->stack, &p->stack_cap, p->stack_count + 1,
                    sizeof *p->stack));
     p->stack[p->stack_count++] = v;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_pickle_push_new(vt_pickle *p, vt_pk_kind kind,
                                 vt_pk_value **out)
 {
-    vitcl_status st;
     vt_pk_ref v;
 
-    VT_TRY(vt_pickle_value(p, kind, &v));
+    VT_RET(vt_pickle_value(p, kind, &v));
     *out = &p->values[v];
-    VT_TRY(vt_pickle_push(p, v));
-done:
-    return st;
+    return vt_pickle_push(p, v);
 }
 
 bool vt_pickle_has(const vt_pickle *p, size_t n)

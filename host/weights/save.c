@@ -185,14 +185,12 @@ done:
 
 static vitcl_status new_sums(char **out, size_t n)
 {
-    vitcl_status st;
     char *sums = NULL;
 
-    VT_TRY(vt_new(&sums, (n + 1) * VT_CHECKSUM_DIGITS + 1, 1));
+    VT_RET(vt_new(&sums, (n + 1) * VT_CHECKSUM_DIGITS + 1, 1));
     memset(sums, '0', (n + 1) * VT_CHECKSUM_DIGITS);
     *out = sums;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The tensors' bytes, one after the other. */
@@ -200,28 +198,23 @@ static vitcl_status write_data(FILE *f, const layout *l, const char *path,
                                const vt_tensor *tensors, uint8_t *buffer,
                                vt_fill *fill, void *context)
 {
-    vitcl_status st = VITCL_OK;
-
     for (size_t i = 0; i < l->n; i++) {
         const vt_tensor *t = l->order[i];
         const uint8_t *data = t->data;
 
         if (!data && t->size) {
-            VT_TRY(t->source ? vt_tensor_bytes(buffer, t, 0, t->size)
+            VT_RET(t->source ? vt_tensor_bytes(buffer, t, 0, t->size)
                              : fill(context, (size_t)(t - tensors), buffer));
             data = buffer;
         }
         if (l->sums)
             vt_checksum_print(l->sums + (i + 1) * VT_CHECKSUM_DIGITS,
                               vt_checksum(data, t->size));
-        if (t->size && fwrite(data, 1, t->size, f) != t->size) {
-            st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
-                         strerror(errno));
-            goto done;
-        }
+        if (t->size && fwrite(data, 1, t->size, f) != t->size)
+            return vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
+                           strerror(errno));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_safetensors_fill(const char *path, const vt_tensor *tensors,

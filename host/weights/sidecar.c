@@ -14,14 +14,12 @@
 
 static vitcl_status copy(vt_file *out, const char *data, size_t size)
 {
-    vitcl_status st;
     char *own = NULL;
 
-    VT_TRY(VT_NEW(&own, size));
+    VT_RET(VT_NEW(&own, size));
     memcpy(own, data, size);
     *out = (vt_file){.data = (uint8_t *)own, .size = size};
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_sidecar_read(vt_file *out, char **file, const char *path,

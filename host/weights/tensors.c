@@ -43,12 +43,11 @@ vitcl_status vt_tensors_add(vt_tensors *t, const char *file, const char *name,
                             const uint64_t *shape, const uint8_t *data,
                             size_t size)
 {
-    vitcl_status st;
     vt_tensor x = {.dtype = element->dtype, .rank = rank, .data = data};
     size_t count = 1, bytes = 0;
     char *copy = NULL;
 
-    VT_TRY(check_name(file, name));
+    VT_RET(check_name(file, name));
     if (t->count == VT_TENSORS_MAX)
         return vt_fail(VITCL_ECORRUPT, "%s: more than %d tensors", file,
                        VT_TENSORS_MAX);
@@ -67,12 +66,11 @@ vitcl_status vt_tensors_add(vt_tensors *t, const char *file, const char *name,
                        file, name, count, element->name, size);
     x.count = count;
     x.size = size;
-    VT_TRY(vt_grow(&t->items, &t->cap, t->count + 1, sizeof *t->items));
-    VT_TRY(vt_strdup(&copy, name));
+    VT_RET(vt_grow(&t->items, &t->cap, t->count + 1, sizeof *t->items));
+    VT_RET(vt_strdup(&copy, name));
     x.name = copy;
     t->items[t->count++] = x;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_reader_input_read(void *out, const vt_reader_input *in,
@@ -269,7 +267,6 @@ static vitcl_status check_doubles(const float *out, const uint8_t *from,
 
 vitcl_status vt_tensor_f32(float *out, const vt_tensor *t)
 {
-    vitcl_status st = VITCL_OK;
     uint8_t piece[1 << 14];
     const size_t each = size_of(t->dtype);
 
@@ -281,11 +278,10 @@ vitcl_status vt_tensor_f32(float *out, const vt_tensor *t)
         return vt_tensor_bytes(out, t, 0, (size_t)t->count * each);
     for (size_t at = 0, n; at < t->count; at += n) {
         n = VT_MIN(sizeof piece / each, (size_t)t->count - at);
-        VT_TRY(vt_tensor_bytes(piece, t, at * each, n * each));
+        VT_RET(vt_tensor_bytes(piece, t, at * each, n * each));
         convert(out + at, piece, n, t->dtype);
         if (t->dtype == VT_FILE_F64)
-            VT_TRY(check_doubles(out + at, piece, n, t->name));
+            VT_RET(check_doubles(out + at, piece, n, t->name));
     }
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -39,7 +39,6 @@ typedef struct torch_file {
 static vitcl_status read_storage(torch_file *f, const vt_pk_value *v,
                                  storage **out)
 {
-    vitcl_status st = VITCL_OK;
     char name[2 * VT_NAME_MAX];
     size_t index = 0, size = 0, bytes = 0;
     uint8_t *block = NULL;
@@ -54,8 +53,8 @@ static vitcl_status read_storage(torch_file *f, const vt_pk_value *v,
                        name);
     *out = &f->storages[index];
     if (!(*out)->read) {
-        VT_TRY(vt_archive_read(&block, &size, f->zip, index));
-        VT_TRY(vt_tensors_keep(f->out, block));
+        VT_RET(vt_archive_read(&block, &size, f->zip, index));
+        VT_RET(vt_tensors_keep(f->out, block));
         **out = (storage){block, size, true};
     }
     if (!vt_mul(&bytes, (size_t)v->number, vt_pickle_element(v)->size) ||
@@ -65,8 +64,7 @@ static vitcl_status read_storage(torch_file *f, const vt_pk_value *v,
                        f->file, name, (*out)->size, vt_plural((*out)->size),
                        (long long)v->number, vt_plural((uint64_t)v->number),
                        vt_pickle_element(v)->name);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- tensors ---- */
@@ -121,7 +119,6 @@ static void gather(uint8_t *out, const uint8_t *in, const vt_pk_tensor *t,
 static vitcl_status add_tensor(torch_file *f, const char *name,
                                const vt_pk_tensor *t)
 {
-    vitcl_status st;
     const vt_pk_value *v = &f->pickle.values[t->storage];
     const vt_element *e = vt_pickle_element(v);
     storage *s = NULL;
@@ -129,7 +126,7 @@ static vitcl_status add_tensor(torch_file *f, const char *name,
     const uint8_t *data;
     uint8_t *copy = NULL;
 
-    VT_TRY(read_storage(f, v, &s));
+    VT_RET(read_storage(f, v, &s));
     if (!extent(t, &count, &end) || end > (size_t)v->number)
         return vt_fail(VITCL_ECORRUPT, "%s: %.100s extends beyond its storage",
                        f->file, name);
@@ -141,15 +138,13 @@ static vitcl_status add_tensor(torch_file *f, const char *name,
                 "%s: %.100s: its views need much more memory than the file",
                 f->file, name);
         f->copies -= count * e->size;
-        VT_TRY(VT_NEW(&copy, count * e->size));
+        VT_RET(VT_NEW(&copy, count * e->size));
         gather(copy, data, t, count, e->size);
         data = copy;
-        VT_TRY(vt_tensors_keep(f->out, copy));
+        VT_RET(vt_tensors_keep(f->out, copy));
     }
-    VT_TRY(vt_tensors_add(f->out, f->file, name, e, t->rank, t->shape, data,
-                          count * e->size));
-done:
-    return st;
+    return vt_tensors_add(f->out, f->file, name, e, t->rank, t->shape, data,
+                          count * e->size);
 }
 
 /* ---- the tree ---- */
@@ -191,7 +186,6 @@ static vt_pk_ref find_state(const vt_pickle *p, vt_pk_ref root)
 static vitcl_status flatten(torch_file *f, vt_pk_ref at, char *name, size_t n,
                             int depth)
 {
-    vitcl_status st = VITCL_OK;
     const vt_pickle *p = &f->pickle;
 
     if (depth == DEPTH_MAX)
@@ -221,14 +215,13 @@ static vitcl_status flatten(torch_file *f, vt_pk_ref at, char *name, size_t n,
         memcpy(name + n, key->text, key->length);
         name[m] = '\0';
         if (v->kind == VT_PK_TENSOR) {
-            VT_TRY(add_tensor(f, name, &p->tensors[v->other]));
+            VT_RET(add_tensor(f, name, &p->tensors[v->other]));
         } else {
             name[m] = '.';
-            VT_TRY(flatten(f, p->items[i].value, name, m + 1, depth + 1));
+            VT_RET(flatten(f, p->items[i].value, name, m + 1, depth + 1));
         }
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- the file ---- */

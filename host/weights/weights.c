@@ -90,13 +90,10 @@ done:
 
 static vitcl_status read_file(vt_tensors *t, const char *path)
 {
-    vitcl_status st;
     vt_reader_input in;
 
-    VT_TRY(vt_tensors_file(&in, t, path));
-    VT_TRY(read_input(t, &in));
-done:
-    return st;
+    VT_RET(vt_tensors_file(&in, t, path));
+    return read_input(t, &in);
 }
 
 /* ---- shards ---- */

@@ -24,37 +24,31 @@ int answering_open(answering *w)
 {
     model_options common = *w->common;
     uint32_t batch;
-    int code;
 
     w->start = now();
-    TRY(pool_open(&w->devices, &common));
+    RET(pool_open(&w->devices, &common));
     take_first(w);
     w->batches = batches_open(w->operands, w->pictures);
-    TRY(w->batches ? EXIT_OK : EXIT_FAILED);
+    RET(w->batches ? EXIT_OK : EXIT_FAILED);
     batch = batches_batch(w->batches, pool_cpu(&w->devices) ? 8 : 32);
     common.batch = common.batch ? common.batch : batch;
     common.once =
         w->devices.count == 1 && batches_fits(w->batches, common.batch);
     w->options = session_options(&common);
-done:
-    return code;
+    return EXIT_OK;
 }
 
 int answering_session(answering *w, const char *const *keep)
 {
-    int code;
-
     w->options.keep = keep;
-    TRY(pool_sessions(&w->devices, &w->options));
+    RET(pool_sessions(&w->devices, &w->options));
     take_first(w);
-done:
-    return code;
+    return EXIT_OK;
 }
 
 int answering_start(answering *w)
 {
     uint32_t height, width;
-    int code;
 
     w->nan_row = malloc(w->used * sizeof(float));
     if (!w->nan_row)
@@ -63,9 +57,7 @@ int answering_start(answering *w)
         w->nan_row[i] = NAN;
     vitcl_session_size(&height, &width, w->session);
     w->picture_bytes = (size_t)height * width * 3;
-    code = batches_start(w->batches, w->session);
-    if (code != EXIT_OK)
-        return code;
+    RET(batches_start(w->batches, w->session));
     catch_stop();
     progress_start(&w->bar, "pictures",
                    batches_total(w->operands, w->pictures));

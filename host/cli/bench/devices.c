@@ -91,17 +91,13 @@ static void print(const device_pool *p, const timing *t, bool json)
 /* All begin together, each after it has compiled. */
 static int measure(device_pool *p, timing *t)
 {
-    int code;
-
-    TRY(pool_begin(p, 1, warm, t));
+    RET(pool_begin(p, 1, warm, t));
     pool_end(p);
-    TRY(pool_begin(p, 1, run, t));
+    RET(pool_begin(p, 1, run, t));
     pool_end(p);
     guard_end();
     pool_tell(p);
-    code = p->left ? EXIT_OK : EXIT_FAILED;
-done:
-    return code;
+    return p->left ? EXIT_OK : EXIT_FAILED;
 }
 
 /* Pixels, which are arbitrary, and room for each device's numbers. */

@@ -36,20 +36,18 @@ static int add(device_pool *p, const model_options *o, const char *word)
 {
     model_options own = *o;
     pool_device *d = &p->item[p->count];
-    int code;
 
     if (p->count == MOST)
         return usage("--devices: more than %d", MOST);
     *d = (pool_device){.pool = p, .info.size = sizeof d->info};
     own.device = word;
-    TRY(open_model(&d->device, &d->model, &own));
+    RET(open_model(&d->device, &d->model, &own));
     p->count++;
-    TRY(vitcl_device_describe(&d->info, d->device));
+    RET(vitcl_device_describe(&d->info, d->device));
     for (size_t i = 0; i + 1 < p->count; i++)
         if (strcmp(p->item[i].info.id, d->info.id) == 0)
             return usage("--devices: %s is named twice", d->info.id);
-done:
-    return code;
+    return EXIT_OK;
 }
 
 static int add_all(device_pool *p, const model_options *o)

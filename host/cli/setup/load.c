@@ -37,8 +37,7 @@ int open_device(vitcl_device **device, const char *select)
     vitcl_device_info info = {.size = sizeof info};
 
     guard_begin();
-    if (vitcl_device_open(device, select) != VITCL_OK)
-        return failed();
+    RET(vitcl_device_open(device, select));
     guard_begin(); /* LLVM in a driver has set its own handlers */
     if (vitcl_device_describe(&info, *device) != VITCL_OK) {
         vitcl_device_free(*device);
@@ -229,8 +228,7 @@ int one_size(vitcl_session_options *options, const vitcl_model *model)
 
     if (options->height || !vt_model_most_patches(model))
         return EXIT_OK;
-    if (vitcl_model_describe(&info, model, 0, 0, 1) != VITCL_OK)
-        return failed();
+    RET(vitcl_model_describe(&info, model, 0, 0, 1));
     options->height = info.input_height;
     options->width = info.input_width;
     return EXIT_OK;
@@ -243,8 +241,7 @@ int open_session(vitcl_session **out, vitcl_device *device, vitcl_model *model,
 
     options.keep = keep;
     options.profile = profile;
-    if (one_size(&options, model) != EXIT_OK)
-        return EXIT_FAILED;
+    RET(one_size(&options, model));
     return start_session(out, device, model, &options);
 }
 

@@ -127,8 +127,7 @@ static int run_all(counting *c, device_pool *p)
 {
     pool_state state = POOL_WAITS;
 
-    if (pool_begin(p, c->parts, run, c) != EXIT_OK)
-        return EXIT_FAILED;
+    RET(pool_begin(p, c->parts, run, c));
     pool_add(p, c->parts);
     while (state != POOL_NONE) {
         state = pool_await(p, -1);

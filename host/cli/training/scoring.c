@@ -27,8 +27,7 @@ static vitcl_status open_data(vitcl_dataset **out, const char *path,
 int scoring_data(vitcl_dataset **out, const char *path, const char *split,
                  bool follow, const char *columns)
 {
-    if (open_data(out, path, split, follow, columns) != VITCL_OK)
-        return failed();
+    RET(open_data(out, path, split, follow, columns));
     if (vt_dataset_note(*out))
         note("%s", vt_dataset_note(*out));
     return EXIT_OK;
@@ -62,17 +61,15 @@ int scoring_open(scoring *s, const model_options *common)
 {
     model_options o = *common;
     vitcl_session_options options;
-    int code;
 
     o.batch = o.batch ? o.batch : 8;
     options = session_options(&o);
-    TRY(pool_open(&s->devices, &o));
-    TRY(pool_sessions(&s->devices, &options));
+    RET(pool_open(&s->devices, &o));
+    RET(pool_sessions(&s->devices, &options));
     s->device = s->devices.item[0].device;
     s->model = s->devices.item[0].model;
     s->session = s->devices.item[0].session;
-done:
-    return code;
+    return EXIT_OK;
 }
 
 /* A picture may be met several times, as training pictures of few-shot tests
