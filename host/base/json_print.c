@@ -141,6 +141,8 @@ static const char *put_sign(vt_json_writer *w, const char *s)
         w->more = false;
     }
     fwrite(s, 1, n, w->f);
+    if (*s == '\n')
+        fprintf(w->f, "%*s", w->indent, "");
     return s + n;
 }
 
@@ -233,6 +235,19 @@ void vt_json_put(vt_json_writer *w, const char *format, ...)
     va_start(args, format);
     vt_json_vput(w, format, args);
     va_end(args);
+}
+
+void vt_json_put_float(vt_json_writer *w, float v)
+{
+    const locale_t before = vt_point_begin();
+    char text[32];
+    int digits = 6;
+
+    do
+        snprintf(text, sizeof text, "%.*g", digits, (double)v);
+    while (strtof(text, NULL) != v && digits++ < 9);
+    vt_point_end(before);
+    fputs(text, vt_json_raw(w));
 }
 
 void vt_json_put_path(vt_json_writer *w, const char *key, const char *bytes,

@@ -19,6 +19,7 @@ typedef struct vt_json_writer {
     bool spaced; /* ", " and ": " */
     bool more;   /* a comma precedes the next member */
     int depth;   /* of open { and [ */
+    int indent;  /* blanks in front of each line */
 } vt_json_writer;
 
 /* JSON by a format like that of printf, without quotes around keys, and with
@@ -34,6 +35,9 @@ void vt_json_put(vt_json_writer *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void vt_json_vput(vt_json_writer *w, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
+/* A number with the fewest digits that are the same float again: of .3f .3, not
+ * .300000012. */
+void vt_json_put_float(vt_json_writer *w, float v);
 /* For the next value, which the caller prints. */
 FILE *vt_json_raw(vt_json_writer *w);
 /* KEY:PATH and, where that has to replace bytes of the path, BYTES:its bytes in

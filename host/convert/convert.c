@@ -12,7 +12,6 @@
 #include "base/memory.h"
 #include "convert/timm.h"
 #include "convert/verify.h"
-#include "models/family.h"
 #include "models/preprocess.h"
 #include "weights/sidecar.h"
 
@@ -83,13 +82,13 @@ static vitcl_status to_timm(job *j)
     if (c->pos_embed && c->pos_prefix && c->class_token)
         VT_TRY(vt_weight_is_zero(&zero, j->weights, "pos_embed",
                                  (uint64_t)c->width));
-    t->to = c->family->as_beit ? VT_TIMM_BEIT : 0;
     /* timm's models with registers have position embeddings for patches only;
      * the conversion to HF added a row of zeros. */
     t->no_embed_class =
         c->class_token && (c->pos_prefix == 0 || c->registers > 0 || zero);
-    t->type = vt_timm_architecture(c, t->no_embed_class);
-    VT_TRY(vt_timm_eps(c, t->type, j->path));
+    t->as = vt_writing_of(c, t->no_embed_class);
+    VT_TRY(vt_timm_args_new(&j->args, c, t->no_embed_class, c->height,
+                            c->width_px, j->path));
 done:
     return st;
 }
@@ -133,7 +132,7 @@ static void put_timm(FILE *f, const job *j)
         f,
         &(vt_timm_config){
             .full = true,
-            .architecture = t->type,
+            .architecture = t->as->timm,
             .pool = vt_timm_pool(c),
             .classes = (uint32_t)classes,
             .features = c->width,
@@ -180,11 +179,8 @@ static vitcl_status translate(job *j, bool timm, const char *file)
     VT_TRY(vt_model_preprocess(&j->how, j->model, (uint32_t)c->height,
                                (uint32_t)c->width_px));
     VT_TRY(timm ? to_timm(j) : vt_hf_target(&j->target, j->model, j->path));
-    if (timm)
-        VT_TRY(vt_timm_args_new(&j->args, c, j->target.type,
-                                j->target.no_embed_class, c->height,
-                                c->width_px));
-    how.to = j->target.to;
+    how.hf = !timm;
+    how.names = timm ? j->target.as->timm_names : j->target.as->names;
     how.prefix = j->target.prefix;
     how.metadata = timm ? NULL : metadata;
     if (timm) {
@@ -196,9 +192,8 @@ static vitcl_status translate(job *j, bool timm, const char *file)
     } else {
         how.pad_positions =
             c->pos_embed && c->class_token && c->pos_prefix == 0;
-        how.widen_head =
-            !wide && (how.to == VT_HF_DINOV2 || how.to == VT_HF_DINOV2_GLU);
-        how.drop_head_bias = how.to == VT_HF_CLIP;
+        how.widen_head = !wide && j->target.as->wide_head;
+        how.drop_head_bias = j->target.as->embeds;
         how.mask_token = c->registers ? c->width : 0; /* it always has one */
     }
     VT_TRY(vt_weights_export(file, j->weights, &how));
@@ -392,19 +387,6 @@ static vitcl_status fail_outside(vitcl_status st, const char *folder,
               : st;
 }
 
-/* Are the names those of this library? Some classes of transformers have names
- * of their own. */
-static bool has_names(const vt_weights *w, bool timm)
-{
-    static const char *const hf[] = {"hf", "dinov3", "dinov3 gated", "aimv2"};
-    const char *names_of = vt_weights_dialect(w);
-
-    for (size_t i = 0; !timm && i < VT_COUNT(hf); i++)
-        if (strcmp(names_of, hf[i]) == 0)
-            return true;
-    return timm && strcmp(names_of, "timm") == 0;
-}
-
 vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
                            const char *dtype)
 {
@@ -423,7 +405,7 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     VT_TRY(read_dtype(&j.dtype, dtype));
     VT_TRY(vt_model_open(&j.model, path));
     VT_TRY(vt_tensors_open(&j.raw, path));
-    VT_TRY(vt_weights_new(&j.weights, j.raw, NULL));
+    VT_TRY(vt_weights_new(&j.weights, j.raw, NULL, vt_names_of_families));
     j.raw = NULL;
     if (vt_model_config(j.model)->grey)
         VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
@@ -452,7 +434,7 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
     same = vt_model_json(j.model) &&
            vt_model_config(j.model)->source ==
                (timm ? VT_SOURCE_TIMM : VT_SOURCE_HF) &&
-           has_names(j.weights, timm);
+           strcmp(vt_weights_dialect(j.weights), to) == 0;
     j.count = same && !timm ? VT_COUNT(names) : OF_PICTURES;
     if (same && timm)
         VT_TRY(check_timm(&j));

@@ -5,14 +5,13 @@
 #define VT_CONVERT_CONVERT_H
 #include "convert/export.h"
 #include "image/image.h"
-#include "models/model.h"
+#include "models/family.h"
 
 #include <stdio.h>
 
 /* The model's names in the target library. */
 typedef struct vt_target {
-    uint8_t to;
-    const char *type;         /* timm: architecture; HF: model_type */
+    const vt_writing *as;
     const char *architecture; /* HF's class */
     const char *prefix;       /* of HF's names */
     bool no_embed_class; /* timm: pos_embed has no rows for prefix tokens */

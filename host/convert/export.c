@@ -191,20 +191,6 @@ done:
 
 /* ---- from names to pieces ---- */
 
-static bool is_timm(uint8_t to)
-{
-    return !to || to == VT_TIMM_BEIT;
-}
-
-static const vt_row *rows_of(uint8_t to)
-{
-    const vt_dialect *d = vt_dialects;
-
-    while (!is(d->name, is_timm(to) ? "timm" : "hf"))
-        d++;
-    return d->rows;
-}
-
 static vitcl_status add_piece(job *j, size_t index, const vt_row *r,
                               const char *name)
 {
@@ -266,19 +252,19 @@ static vitcl_status cut(job *j, size_t index)
     char name[VT_NAME_MAX + 64];
     const char *word;
 
-    for (const vt_row *r = rows_of(j->how->to); r->from; r++) {
-        if (!r->to || !(r->types & j->how->to) ||
-            !vt_name_fits(r->to, s->name, numbers, &word))
-            continue;
-        if (!vt_name_make(name, sizeof name, r->from, numbers, word))
-            return vt_fail(VITCL_ECORRUPT, "%s: name too long", s->name);
-        VT_TRY(add_piece(j, index, r, name));
-        parts = r->parts ? r->parts : 1;
-        taken |= 1u << r->part;
-    }
+    for (const vt_row *const *list = j->how->names; list && *list; list++)
+        for (const vt_row *r = *list; r->from; r++) {
+            if (!r->to || !vt_name_fits(r->to, s->name, numbers, &word))
+                continue;
+            if (!vt_name_make(name, sizeof name, r->from, numbers, word))
+                return vt_fail(VITCL_ECORRUPT, "%s: name too long", s->name);
+            VT_TRY(add_piece(j, index, r, name));
+            parts = r->parts ? r->parts : 1;
+            taken |= 1u << r->part;
+        }
     if (parts && taken != (1u << parts) - 1)
         VT_TRY(check_rest(j, s, taken, parts));
-    if (!parts && !is_timm(j->how->to) && s->form != ZEROS)
+    if (!parts && j->how->hf && s->form != ZEROS)
         return vt_fail(
             VITCL_EUNSUPPORTED,
             "%s: HF transformers has no tensor for %s in this family", j->path,

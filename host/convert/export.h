@@ -8,11 +8,11 @@
 /* Where the two libraries hold the same model in different tensors. Data that a
  * flag drops must be zeros, else writing fails with a message. */
 typedef struct vt_export {
-    uint8_t to;          /* VT_HF_*, VT_TIMM_BEIT: of whose names rows are;
-                          * 0: timm's */
-    const char *prefix;  /* of every name except the heads' */
-    vt_file_dtype dtype; /* VT_FILE_OTHER: as stored */
-    bool pad_positions;  /* pos_embed gets a first row of zeros */
+    bool hf;                    /* a weight without a name there is an error */
+    const vt_row *const *names; /* lists of rows, ended by NULL; or NULL */
+    const char *prefix;         /* of every name except the heads' */
+    vt_file_dtype dtype;        /* VT_FILE_OTHER: as stored */
+    bool pad_positions;         /* pos_embed gets a first row of zeros */
     bool fold_positions; /* cls_token += pos_embed's first row, then drop it */
     bool widen_head;     /* [K,D] -> [K,2D]: zero weights for the mean */
     bool narrow_head;    /* [K,2D] -> [K,D] */

@@ -4,7 +4,7 @@
 #ifndef VT_CONVERT_TIMM_H
 #define VT_CONVERT_TIMM_H
 #include "image/image.h"
-#include "models/model.h"
+#include "models/family.h"
 
 #include <stdio.h>
 
@@ -16,19 +16,14 @@ const char *vt_timm_lacks(const vt_model *m);
 /* Tables of relative positions for a grid that is not square, which timm and HF
  * read in different ways. */
 bool vt_timm_oblong(const vt_config *c);
-/* The constructor whose arguments can describe the model. no_embed_class: the
- * position embeddings have no rows for prefix tokens. */
-const char *vt_timm_architecture(const vt_config *c, bool no_embed_class);
 const char *vt_timm_pool(const vt_config *c); /* global_pool */
 bool vt_same_eps(float a, float b);
-/* VITCL_EUNSUPPORTED if that constructor has another layer_norm_eps, for which
- * it has no argument. path: for the message. */
-vitcl_status vt_timm_eps(const vt_config *c, const char *architecture,
-                         const char *path);
-/* The members of model_args, for that constructor and pictures of this size. */
+/* The members of model_args, for pictures of this size and the constructor of
+ * vt_writing_of(). VITCL_EUNSUPPORTED if that has another layer_norm_eps, for
+ * which it has no argument. path: for the message. */
 vitcl_status vt_timm_args_new(char **out, const vt_config *c,
-                              const char *architecture, bool no_embed_class,
-                              int height, int width);
+                              bool no_embed_class, int height, int width,
+                              const char *path);
 
 /* ---- config.json ---- */
 
@@ -40,7 +35,7 @@ typedef struct vt_timm_config {
     uint32_t classes;
     int features;     /* num_features; 0: left out */
     const char *args; /* members of model_args; "" or NULL: none */
-    const char *more; /* further members at the top, each "  \"a\": 1,\n" */
+    const char *more; /* further members at the top, "\n  \"a\": 1" */
     int height, width;
     vt_preprocess how;
     double crop_pct;                     /* 0: from `how` */

@@ -16,6 +16,7 @@
 #include "models/family.h"
 #include "models/fields.h"
 #include "models/vit.h"
+#include "weights/dialect_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,21 +127,16 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 }
 
 static const vt_field fields[] = {
-    SIZE("hidden_size", width, VT_MOST_WIDTH),
+    VT_HF_SIZES,
     SIZE("intermediate_size", mlp, VT_MOST_MLP),
-    SIZE("num_hidden_layers", depth, VT_MOST_DEPTH),
-    SIZE("num_attention_heads", heads, VT_MOST_WIDTH),
-    ACT("hidden_act"),
-    EPS("rms_norm_eps"),
-    SIDES("image_size", height),
-    SIDES("patch_size", patch_h),
+    VT_HF_PICTURES("rms_norm_eps"),
     SAME("qkv_bias", qkv_bias, false),
     SAME("mlp_bias", fc_bias, false),
     FLAG("use_head", said.head, true),
     FLAG("is_native", pos_optional, false),
     END,
 };
-static const vt_keys keys = {NULL, fields, "attention_dropout", NULL};
+static const vt_keys keys = {fields, "attention_dropout", NULL};
 
 static const vt_hf_class classes[] = {
     {.types = "aimv2",
@@ -156,7 +152,40 @@ static const vt_hf_class classes[] = {
     {.types = NULL},
 };
 
+static const vt_row rows[] = {
+    AS("embeddings.patch_embed.%", "patch_embed.proj.%"),
+    AS("embeddings.rms_norm.weight", "patch_embed.norm.weight"),
+    WITH("embeddings.position_embedding.weight", "pos_embed",
+         .layout = VT_TABLE),
+    AS(LAYERS "rms_norm1.weight", "blocks.#.norm1.weight"),
+    AS(LAYERS "rms_norm2.weight", "blocks.#.norm2.weight"),
+    WITH(LAYERS "attention.q_proj.%", ATTN "qkv.%", Q),
+    WITH(LAYERS "attention.k_proj.%", ATTN "qkv.%", K),
+    WITH(LAYERS "attention.v_proj.%", ATTN "qkv.%", V),
+    AS(LAYERS "attention.out_proj.%", ATTN "proj.%"),
+    WITH(LAYERS "ffn.gate_proj.%", "blocks.#.mlp.fc1.%", GATE),
+    WITH(LAYERS "ffn.up_proj.%", "blocks.#.mlp.fc1.%", UP),
+    AS(LAYERS "ffn.down_proj.%", "blocks.#.mlp.fc2.%"),
+    AS("rms_norm.weight", "norm.weight"),
+    AS("head.cls_token", "attn_pool.latent"),
+    WITH("head.k_proj.%", "attn_pool.kv.%", .parts = 2, .part = 0),
+    WITH("head.v_proj.%", "attn_pool.kv.%", .parts = 2, .part = 1),
+    AS("head.output_proj.%", "attn_pool.proj.%"),
+    AS("visual_projection.weight", "head.weight"),
+    DROP("embeddings.position_ids"),
+    DROP("text_model.*"),
+    DROP("text_projection.*"),
+    DROP("logit_scale"),
+    END_ROWS,
+};
+static const vt_dialect dialects[] = {
+    {"hf", LIST("embeddings.patch_embed.weight"), LIST("vision_model.", ""),
+     false, ROWS(rows), 0},
+    {.name = NULL},
+};
+
 const vt_family vt_family_aimv2 = {
+    .names.dialects = dialects,
     .name = "aimv2",
     .looks = "AIMv2 vision tower",
     .hf = classes,

@@ -21,6 +21,7 @@
 #include "models/family.h"
 #include "models/fields.h"
 #include "models/vit.h"
+#include "weights/dialect_rows.h"
 
 #include <string.h>
 
@@ -77,25 +78,29 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 }
 
 static const vt_field hf_fields[] = {
+    VT_HF_SIZES,
     SIZE("intermediate_size", mlp, VT_MOST_MLP),
-    HEAD("head_dim"),
+    VT_HF_PICTURES("layer_norm_eps"),
+    FLAG("use_mean_pooling", said.mean, true),
+    FIXED("use_mask_token", "false"),
     FLAG("use_absolute_position_embeddings", said.rows, false),
     FLAG("use_relative_position_bias", said.tables, false),
     FLAG("use_shared_relative_position_bias", said.shared, false),
     SCALE("layer_scale_init_value", layer_scale, true),
-    FLAG("use_mean_pooling", said.mean, true),
+    HEAD("head_dim"),
     END,
 };
 static const vt_keys hf_keys = {
-    vt_hf_fields, hf_fields,
+    hf_fields,
     VT_HF_DROPOUT VT_HF_BACKBONE
-    "vocab_size|use_mask_token|pool_scales|use_auxiliary_head|"
+    "vocab_size|pool_scales|use_auxiliary_head|"
     "auxiliary_loss_weight|auxiliary_channels|auxiliary_num_convs|"
     "auxiliary_concat_input|semantic_loss_ignore_index|"
     "segmentation_indices|add_fpn",
     NULL};
 
 static const vt_field timm_fields[] = {
+    VT_TIMM_FIELDS,
     SEEN("swiglu_mlp", swiglu),
     SEEN("scale_mlp", mlp_norm),
     SEEN("use_abs_pos_emb", pos_embed),
@@ -104,8 +109,8 @@ static const vt_field timm_fields[] = {
     SEEN("use_fc_norm", fc_norm),
     END,
 };
-static const vt_keys args = {vt_timm_fields, timm_fields,
-                             VT_TIMM_DROPOUT "head_init_scale", NULL};
+static const vt_keys args = {timm_fields, VT_TIMM_DROPOUT "head_init_scale",
+                             NULL};
 
 static const vt_mark marks[] = {
     {"", VT_SAYS_POOL, 0, "avg"},
@@ -121,6 +126,58 @@ static const vt_hf_class classes[] = {
     {.types = NULL},
 };
 
+static const vt_row names[] = {
+    AS(LAYER "attention.attention.relative_position_bias."
+             "relative_position_bias_table",
+       ATTN "relative_position_bias_table"),
+    AS("encoder.relative_position_bias.relative_position_bias_table",
+       "rel_pos_bias.relative_position_bias_table"),
+    AS(LAYER "lambda_1", "blocks.#.ls1.gamma"),
+    AS(LAYER "lambda_2", "blocks.#.ls2.gamma"),
+    AS("pooler.layernorm.%", "fc_norm.%"),
+    END_ROWS,
+};
+static const vt_row read_names[] = {
+    AS(NEW "lambda_1", "blocks.#.ls1.gamma"),
+    AS(NEW "lambda_2", "blocks.#.ls2.gamma"),
+    AS(NEW "relative_position_bias.relative_position_bias_table",
+       ATTN "relative_position_bias_table"),
+    AS("relative_position_bias.relative_position_bias_table",
+       "rel_pos_bias.relative_position_bias_table"),
+    DROP(LAYER
+         "attention.attention.relative_position_bias.relative_position_index"),
+    DROP("encoder.relative_position_bias.relative_position_index"),
+    END_ROWS,
+};
+static const vt_row timm_names[] = {
+    AS("blocks.#.gamma_1", "blocks.#.ls1.gamma"),
+    AS("blocks.#.gamma_2", "blocks.#.ls2.gamma"),
+    WITH(ATTN "q_bias", ATTN "qkv.bias", Q),
+    WITH(ATTN "v_bias", ATTN "qkv.bias", V),
+    END_ROWS,
+};
+
+static const vt_writing as = {
+    .timm = "beit_base_patch16_224",
+    .tables = true,
+    .only_gelu = "another activation than GELU in BEiT",
+    .timm_names = ROWS(timm_names),
+    .type = "beit",
+    .with_head = "BeitForImageClassification",
+    .without = "BeitModel",
+    .prefix = "beit.",
+    .keys = &hf_keys,
+    .names = ROWS(vt_names_encoder, vt_names_classifier, vt_names_layer, names),
+    .any_tokens = true,
+    .unbiased = "BEiT without q and v biases",
+};
+
+static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+{
+    (void)no_embed_class;
+    return c->family == &vt_family_beit ? &as : NULL;
+}
+
 const vt_family vt_family_beit = {
     .name = "beit",
     .looks = "BEiT",
@@ -128,11 +185,13 @@ const vt_family vt_family_beit = {
     .timm = "beit_*|beitv2_*",
     .args = &args,
     .marks = marks,
+    .names.rows = {[VT_NAMES_HF] = ROWS(names, read_names),
+                   [VT_NAMES_TIMM] = ROWS(timm_names)},
+    .writing = writing,
     .configure = configure,
     .build = build,
     .pools = "avg|token",
     .fixed_norm = true,
     .own_positions = true,
     .no_key_bias = true,
-    .as_beit = true,
 };

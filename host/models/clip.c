@@ -18,6 +18,7 @@
 #include "models/family.h"
 #include "models/fields.h"
 #include "models/vit.h"
+#include "weights/dialect_rows.h"
 
 #include <string.h>
 
@@ -83,8 +84,17 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 static const vt_text_class text = {.two_is_highest = true, OF_TEXTS},
                            metaclip_text = {OF_TEXTS};
 
+static const vt_field fields[] = {
+    VT_HF_SIZES,
+    SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    VT_HF_PICTURES("layer_norm_eps"),
+    COUNT("projection_dim", said.projection, VT_MOST_WIDTH, 0),
+    END,
+};
+static const vt_keys keys = {fields, "attention_dropout|dropout", NULL};
+
 #define BOTH(type)                                                             \
-    .types = (type), .keys = &vt_hf_tower, .towers = true, .dict = true,       \
+    .types = (type), .keys = &keys, .towers = true, .dict = true,              \
     .eps = 1e-5f, .act = VT_ACT_GELU_QUICK
 static const vt_hf_class classes[] = {
     {BOTH("clip"), .processor = "CLIP", .text = &text},
@@ -96,6 +106,31 @@ static const vt_hf_class classes[] = {
     {.types = NULL},
 };
 
+/* "pre_layrnorm" is their spelling. */
+static const vt_row names[] = {
+    WITH("embeddings.class_embedding", "cls_token", .layout = VT_TOKEN),
+    AS("pre_layrnorm.%", "norm_pre.%"),
+    AS("visual_projection.weight", "head.weight"),
+    END_ROWS,
+};
+
+#define WRITTEN                                                                \
+    .eps = 1e-5f, .type = "clip_vision_model",                                 \
+    .with_head = "CLIPVisionModelWithProjection",                              \
+    .without = "CLIPVisionModel", .prefix = "vision_model.", .tower = true,    \
+    .embeds = true, .keys = &keys, .names = ROWS(vt_names_tower, names),       \
+    .unbiased = "CLIP without biases of q, k and v"
+static const vt_writing gelu = {.timm = "vit_base_patch16_clip_224", WRITTEN},
+                        quick = {.timm = "vit_base_patch16_clip_quickgelu_224",
+                                 .act = VT_ACT_GELU_QUICK,
+                                 WRITTEN};
+
+static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+{
+    (void)no_embed_class;
+    return !c->pre_norm ? NULL : c->act == VT_ACT_GELU_QUICK ? &quick : &gelu;
+}
+
 const vt_family vt_family_clip = {
     .name = "clip",
     .looks = "CLIP vision tower",
@@ -103,6 +138,8 @@ const vt_family vt_family_clip = {
     .args = &vt_timm_vit,
     .hf = classes,
     .timm = "vit_*_clip_*|vit_clip_*",
+    .names.rows = {[VT_NAMES_HF] = ROWS(names)},
+    .writing = writing,
     .configure = configure,
     .build = build,
     .idle_head = true,

@@ -24,7 +24,7 @@ enum { NEWEST_MAJOR = 5, NEWEST_MINOR = 24 }; /* of transformers */
 
 /* Of every config: configuration_utils.py of transformers. */
 static const vt_keys all = {
-    NULL, NULL,
+    NULL,
     /* read with the model */
     "architectures|model_type|transformers_version|id2label|problem_type|"
     "vitcl_certainty|"
@@ -39,7 +39,7 @@ static const vt_keys all = {
 
 /* Around a tower's own config; texts are not read. */
 static const vt_keys towers = {
-    NULL, NULL,
+    NULL,
     "vision_config|vision_config_dict|projection_dim|text_config|"
     "text_config_dict|logit_scale_init_value|"
     "max_logit_scale|"        /* aimv2 */

@@ -15,25 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const vt_field vt_timm_fields[] = {
-    SIDES("img_size", height),
-    SIDES("patch_size", patch_h),
-    ONLY("in_chans", "1|3"),
-    SEEN("num_classes", classes),
-    TEXT("global_pool", said.pool),
-    SIZE("embed_dim", width, VT_MOST_WIDTH),
-    SIZE("depth", depth, VT_MOST_DEPTH),
-    SIZE("num_heads", heads, VT_MOST_WIDTH),
-    SEEN("mlp_ratio", mlp),
-    SEEN("qkv_bias", qkv_bias),
-    SEEN("init_values", layer_scale),
-    TEXT("norm_layer", said.norm),
-    ACT("act_layer"),
-    END,
-};
-
 /* vitcl's own are attention, pos_injection and representation_size. */
 static const vt_field fields[] = {
+    VT_TIMM_FIELDS,
     ONLY("dynamic_img_pad", "false"),
     SEEN("qk_norm", qk_norm),
     SEEN("scale_attn_norm", attn_norm),
@@ -53,10 +37,9 @@ static const vt_field fields[] = {
     TEXT("attn_layer", said.attn),
     END,
 };
-const vt_keys vt_timm_vit = {vt_timm_fields, fields,
-                             VT_TIMM_DROPOUT
-                             "dynamic_img_size|weight_init|fix_init",
-                             "embed_layer|embed_norm_layer|block_fn|mlp_layer"};
+const vt_keys vt_timm_vit = {
+    fields, VT_TIMM_DROPOUT "dynamic_img_size|weight_init|fix_init",
+    "embed_layer|embed_norm_layer|block_fn|mlp_layer"};
 
 /* Does the name say this? */
 static bool says(const vt_config *c, vt_says what)

@@ -18,26 +18,6 @@
 
 /* ---- Hugging Face ---- */
 
-const vt_field vt_hf_fields[] = {
-    SIZE("hidden_size", width, VT_MOST_WIDTH),
-    SIZE("num_hidden_layers", depth, VT_MOST_DEPTH),
-    SIZE("num_attention_heads", heads, VT_MOST_WIDTH),
-    SIDES("image_size", height),
-    SIDES("patch_size", patch_h),
-    EPS("layer_norm_eps"),
-    ACT("hidden_act"),
-    END,
-};
-
-static const vt_field tower[] = {
-    SIZE("intermediate_size", mlp, VT_MOST_MLP),
-    COUNT("projection_dim", said.projection, VT_MOST_WIDTH, 0),
-    FLAG("vision_use_head", said.head, true),
-    END,
-};
-const vt_keys vt_hf_tower = {vt_hf_fields, tower, "attention_dropout|dropout",
-                             NULL};
-
 static void begin_hf(vt_config *c, const vt_json *config, const vt_hf_class *k)
 {
     const char *arch = vt_config_hf(config);
@@ -78,7 +58,7 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     VT_TRY(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
     c->class_token = !k->no_class_token;
-    c->dist_token = strcmp(vt_config_hf(config), "deit") == 0;
+    c->dist_token = k->dist_token;
     c->registers = c->said.registers;
     if (!c->classes && strstr(c->name, "ForImageClassification"))
         c->classes = VT_MAX((int)vt_json_count(vt_json_get(config, "id2label")),

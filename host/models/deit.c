@@ -15,6 +15,7 @@
 #include "models/family.h"
 #include "models/fields.h"
 #include "models/vit.h"
+#include "weights/dialect_rows.h"
 
 #include <string.h>
 
@@ -64,10 +65,40 @@ static const vt_hf_class classes[] = {
     {.types = "deit",
      .processor = "DeiT",
      .keys = &vt_hf_vit,
+     .dist_token = true,
      .eps = 1e-12f,
      .act = VT_ACT_GELU},
     {.types = NULL},
 };
+
+static const vt_row names[] = {
+    AS("embeddings.distillation_token", "dist_token"),
+    AS("cls_classifier.%", "head.%"),
+    AS("distillation_classifier.%", "head_dist.%"),
+    END_ROWS,
+};
+
+/* HF has DeiT-3 as DINOv2. */
+static const vt_writing
+    distilled = {.timm = "deit_base_distilled_patch16_224",
+                 .type = "deit",
+                 .with_head = "DeiTForImageClassificationWithTeacher",
+                 .without = "DeiTModel",
+                 .prefix = "deit.",
+                 .keys = &vt_hf_vit,
+                 .names = ROWS(vt_names_encoder, vt_names_key_bias,
+                               vt_names_layer, names)},
+    three = {.timm = "deit3_base_patch16_224", .no_embed_class = true};
+
+static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+{
+    if (c->dist_token)
+        return &distilled;
+    return no_embed_class && c->layer_scale && !c->registers && !c->swiglu &&
+                   !c->pre_norm && !c->attn_pool
+               ? &three
+               : NULL;
+}
 
 const vt_family vt_family_deit = {
     .name = "deit",
@@ -75,6 +106,8 @@ const vt_family vt_family_deit = {
     .args = &vt_timm_vit,
     .hf = classes,
     .timm = "deit*",
+    .names.rows = {[VT_NAMES_HF] = ROWS(names)},
+    .writing = writing,
     .configure = configure,
     .build = build,
     .finetunes = true,

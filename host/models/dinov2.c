@@ -20,6 +20,7 @@
 #include "models/family.h"
 #include "models/fields.h"
 #include "models/vit.h"
+#include "weights/dialect_rows.h"
 
 #include <string.h>
 
@@ -46,7 +47,7 @@ static vitcl_status original(vt_config *c, const vt_weights *w,
     VT_TRY(vt_json_parse(&json, text, sizeof text - 1, 4, path));
     VT_TRY(vt_config_begin(c, json, path));
     VT_TRY(vt_configure_timm(c, json, w, path));
-    c->pos_rule = c->registers ? VT_POS_TIMM : VT_POS_DINOV2;
+    c->pos_rule = c->registers ? VT_POS_TIMM : VT_POS_OFFSET;
 done:
     vt_json_free(json);
     return st;
@@ -89,18 +90,21 @@ static const vt_mark marks[] = {
     {NULL, 0, 0, NULL},
 };
 
-#define FIELDS                                                                 \
-    SEEN("mlp_ratio", mlp), SAME("qkv_bias", qkv_bias, true),                  \
-        HEAD("head_dim"), SAME("use_swiglu_ffn", swiglu, false)
+#define SIZES                                                                  \
+    VT_HF_SIZES, RATIO("mlp_ratio"), SAME("use_swiglu_ffn", swiglu, false),    \
+        FIXED("use_mask_token", "false"), FIXED("layerscale_value", "1.0")
 #define REGISTERS(usual)                                                       \
     COUNT("num_register_tokens", said.registers, VT_MOST_WIDTH, usual)
-#define IDLE VT_HF_DROPOUT VT_HF_BACKBONE "layerscale_value|use_mask_token"
-static const vt_field none[] = {FIELDS, END};
-static const vt_field with[] = {FIELDS, REGISTERS(4), END};
-static const vt_field tipsv2[] = {FIELDS, REGISTERS(1), END};
-static const vt_keys none_keys = {vt_hf_fields, none, IDLE, NULL};
-static const vt_keys with_keys = {vt_hf_fields, with, IDLE, NULL};
-static const vt_keys tipsv2_keys = {vt_hf_fields, tipsv2, IDLE, NULL};
+#define OTHERS                                                                 \
+    VT_HF_PICTURES("layer_norm_eps"), SAME("qkv_bias", qkv_bias, true),        \
+        HEAD("head_dim"), END
+#define IDLE VT_HF_DROPOUT VT_HF_BACKBONE
+static const vt_field none[] = {SIZES, OTHERS};
+static const vt_field with[] = {SIZES, REGISTERS(4), OTHERS};
+static const vt_field tipsv2[] = {SIZES, REGISTERS(1), OTHERS};
+static const vt_keys none_keys = {none, IDLE, NULL};
+static const vt_keys with_keys = {with, IDLE, NULL};
+static const vt_keys tipsv2_keys = {tipsv2, IDLE, NULL};
 
 #define CLASS(type, of)                                                        \
     .types = (type), .keys = &(of), .eps = 1e-6f, .act = VT_ACT_GELU
@@ -112,6 +116,58 @@ static const vt_hf_class classes[] = {
     {.types = NULL},
 };
 
+static const vt_row names[] = {
+    AS("embeddings.register_tokens", "reg_token"),
+    AS(LAYER "norm1.%", "blocks.#.norm1.%"),
+    AS(LAYER "norm2.%", "blocks.#.norm2.%"),
+    AS(LAYER "layer_scale1.lambda1", "blocks.#.ls1.gamma"),
+    AS(LAYER "layer_scale2.lambda1", "blocks.#.ls2.gamma"),
+    END_ROWS,
+};
+static const vt_row mlp[] = {
+    AS(LAYER "mlp.fc1.%", "blocks.#.mlp.fc1.%"),
+    AS(LAYER "mlp.fc2.%", "blocks.#.mlp.fc2.%"),
+    END_ROWS,
+};
+static const vt_row swiglu[] = {
+    AS(LAYER "mlp.weights_in.%", "blocks.#.mlp.fc1.%"),
+    AS(LAYER "mlp.weights_out.%", "blocks.#.mlp.fc2.%"),
+    END_ROWS,
+};
+static const vt_row read_names[] = {
+    WITH(LAYER "mlp.gate_proj.%", "blocks.#.mlp.fc1.%", GATE),
+    WITH(LAYER "mlp.up_proj.%", "blocks.#.mlp.fc1.%", UP),
+    AS(LAYER "mlp.down_proj.%", "blocks.#.mlp.fc2.%"),
+    END_ROWS,
+};
+
+#define WRITTEN(of_timm, of_hf, class, keys_, mlp_, n, gated)                  \
+    {                                                                          \
+        .timm = (of_timm), .type = (of_hf), .prefix = of_hf ".",               \
+        .with_head = class "ForImageClassification", .without = class "Model", \
+        .keys = &(keys_), .registers = (n), .no_embed_class = (n) > 0,         \
+        .swiglu = (gated), .wide_head = true,                                  \
+        .names = ROWS(vt_names_encoder, vt_names_key_bias,                     \
+                      vt_names_classifier, names, mlp_)                        \
+    }
+static const vt_writing as[2][2] = {
+    {WRITTEN("vit_base_patch14_dinov2", "dinov2", "Dinov2", none_keys, mlp, 0,
+             false),
+     WRITTEN("vit_giant_patch14_dinov2", "dinov2", "Dinov2", none_keys, swiglu,
+             0, true)},
+    {WRITTEN("vit_base_patch14_reg4_dinov2", "dinov2_with_registers",
+             "Dinov2WithRegisters", with_keys, mlp, 4, false),
+     WRITTEN("vit_giant_patch14_reg4_dinov2", "dinov2_with_registers",
+             "Dinov2WithRegisters", with_keys, swiglu, 4, true)}};
+
+static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+{
+    (void)no_embed_class;
+    return c->layer_scale && !c->pre_norm && !c->attn_pool
+               ? &as[c->registers > 0][c->swiglu]
+               : NULL;
+}
+
 const vt_family vt_family_dinov2 = {
     .name = "dinov2",
     .looks = "DINOv2",
@@ -119,6 +175,8 @@ const vt_family vt_family_dinov2 = {
     .hf = classes,
     .timm = "*_dinov2*",
     .marks = marks,
+    .names.rows = {[VT_NAMES_HF] = ROWS(names, mlp, swiglu, read_names)},
+    .writing = writing,
     .match = match,
     .configure = configure,
     .build = build,

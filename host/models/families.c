@@ -11,6 +11,19 @@
 #define VT_FAMILY_ROW(name) &vt_family_##name,
 const vt_family *const vt_families[] = {VT_FAMILIES(VT_FAMILY_ROW) NULL};
 
+#define VT_FAMILY_NAMES(name) &vt_family_##name.names,
+const vt_names *const vt_names_of_families[] = {VT_FAMILIES(VT_FAMILY_NAMES)
+                                                    NULL};
+
+const vt_writing *vt_writing_of(const vt_config *c, bool no_embed_class)
+{
+    const vt_writing *how = NULL;
+
+    for (const vt_family *const *f = vt_families; !how; f++)
+        how = (*f)->writing ? (*f)->writing(c, no_embed_class) : NULL;
+    return how;
+}
+
 /* Is the name one of "a*|*b"? */
 static bool fits(const char *patterns, const char *name)
 {

@@ -8,6 +8,7 @@
 #ifndef VT_MODELS_FAMILY_H
 #define VT_MODELS_FAMILY_H
 #include "models/model.h"
+#include "weights/dialects.h"
 
 /* A text tower of Hugging Face, and the defaults of its class. */
 typedef struct vt_text_class {
@@ -39,8 +40,36 @@ typedef struct vt_hf_class {
     float eps;
     vt_act act;
     int depth, heads, height, width;
-    bool no_class_token;
+    bool no_class_token, dist_token;
 } vt_hf_class;
+
+/* How timm and Hugging Face have a model of this kind, also one that another
+ * library had in another family. */
+typedef struct vt_writing {
+    /* timm's constructor, what it has without arguments, and ... */
+    const char *timm;
+    bool no_class_token, no_embed_class; /* the latter: without positions */
+    bool tables;   /* relative positions instead of absolute ones */
+    int registers; /* HF's class: has registers */
+    vt_act act;    /* none: GELU */
+    float eps;     /* 0: 1e-6 */
+    /* ... what it cannot have: another activation is this. NULL: it can */
+    const char *only_gelu;
+    const vt_row *const *timm_names; /* other names than timm's usual ones */
+
+    /* HF's class. type NULL: vitcl writes none */
+    const char *type, *with_head, *without;
+    const char *prefix;         /* of names, with a head */
+    const struct vt_keys *keys; /* what its config has */
+    const vt_row *const *names;
+    bool tower;      /* the prefix is also there without a head */
+    bool embeds;     /* the head is a projection without a bias */
+    bool wide_head;  /* the head reads class token and mean; MLPs have ratios */
+    bool swiglu;     /* gated MLPs */
+    bool any_tokens; /* without a class token, too */
+    /* biases of q, k and v must be there; what a model without them is */
+    const char *unbiased;
+} vt_writing;
 
 /* What a part of an architecture's name says in timm, where model_args do not
  * say it. */
@@ -73,6 +102,11 @@ struct vt_family {
                              * "|" between; NULL: none */
     const struct vt_keys *args; /* timm's model_args: see fields.h */
     const vt_mark *marks;       /* end without a part; NULL: none */
+    vt_names names; /* of tensors; in a dialect of its own or a library's */
+    /* How a model is written that is of this kind, of any family; NULL: it is
+     * not. no_embed_class: for timm, positions have no rows for prefix
+     * tokens. */
+    const vt_writing *(*writing)(const vt_config *c, bool no_embed_class);
     /* Where names do not show it: is this checkpoint of this family? One of the
      * two may be NULL. NULL: the names decide. */
     bool (*match)(const vt_json *config, const vt_weights *w);
@@ -91,7 +125,6 @@ struct vt_family {
     bool idle_head;      /* HF's classifiers do not use the tower's own head */
     bool processor_size; /* HF's pictures have the processor's size */
     bool finetunes;      /* also HF's and Google's files, in timm's form */
-    bool as_beit;        /* timm and HF have it in BEiT's form */
     bool conv_head;      /* the head is a convolution, head.fc */
 };
 
@@ -123,6 +156,10 @@ extern const vt_family *const vt_families[]; /* end with NULL */
 
 /* The family of a checkpoint; NULL: none. One of the two may be NULL. */
 const vt_family *vt_family_find(const vt_json *config, const vt_weights *w);
+/* What families add to the tables of names; ends with NULL. */
+extern const vt_names *const vt_names_of_families[];
+/* How a model is written. no_embed_class: see vt_family. Never NULL. */
+const vt_writing *vt_writing_of(const vt_config *c, bool no_embed_class);
 /* The family whose text tower this is. */
 const vt_family *vt_family_of_text(bool sigmoid);
 /* The one that has HF's class of this model_type. */

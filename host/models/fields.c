@@ -9,19 +9,8 @@
 
 #include <string.h>
 
-static const vt_field none[] = {END};
-
-/* The lists of a class, one after the other. */
-static const vt_field *list(const vt_keys *k, int i)
-{
-    const vt_field *rows = !k ? NULL : i ? k->own : k->shared;
-
-    return rows ? rows : none;
-}
-
 #define EACH(f, k)                                                             \
-    for (int i_ = 0; i_ < 2; i_++)                                             \
-        for (const vt_field *f = list(k, i_); f->key; f++)
+    for (const vt_field *f = (k) ? (k)->fields : NULL; f && f->key; f++)
 
 bool vt_field_known(const char **only, const vt_keys *k, const vt_json *v)
 {
@@ -138,11 +127,7 @@ vitcl_status vt_fields_read(vt_config *c, const vt_keys *k, const vt_json *o,
             if (vt_json_string(&word, v))
                 VT_TRY(read_text(c, f, word, path));
             break;
-        case VT_IS_SEEN:
-        case VT_IS_SAME:
-        case VT_IS_SCALE:
-        case VT_IS_HEAD:
-        case VT_IS_ONLY:
+        default:
             break;
         }
     }
@@ -178,4 +163,74 @@ vitcl_status vt_fields_agree(const vt_config *c, const vt_keys *k,
                            path, f->key);
     }
     return VITCL_OK;
+}
+
+void vt_put_sides(vt_json_writer *w, const char *key, int h, int w_px)
+{
+    if (h == w_px)
+        vt_json_put(w, "\n  %s:%d", key, h);
+    else
+        vt_json_put(w, "\n  %s:[%d %d]", key, h, w_px);
+}
+
+int vt_mlp_ratio(const vt_config *c)
+{
+    if (!c->swiglu)
+        return c->mlp % c->width ? 0 : c->mlp / c->width;
+    for (int r = 1; r * 2 / 3 <= c->mlp / c->width + 1; r++)
+        if ((c->width * r * 2 / 3 + 7) / 8 * 8 == c->mlp)
+            return r;
+    return 0;
+}
+
+void vt_fields_put(vt_json_writer *w, const vt_keys *k, const vt_config *model)
+{
+    vt_config c = *model;
+
+    c.said =
+        (vt_said){.registers = c.registers,
+                  .projection = c.projection + c.classes,
+                  .head = c.attn_pool,
+                  .mean = c.pool == VT_POOL_MEAN,
+                  .rows = c.pos_embed,
+                  .tables = c.rel_pos && (!c.rel_pos_shared || c.rel_pos_both),
+                  .shared = c.rel_pos_shared};
+    EACH(f, k) {
+        const int *n = member(&c, f);
+        const bool *on = member(&c, f);
+
+        switch (f->kind) {
+        case VT_IS_SIZE:
+        case VT_IS_COUNT:
+            if (*n)
+                vt_json_put(w, "\n  %s:%d", f->key, *n);
+            break;
+        case VT_IS_SIDES:
+            vt_put_sides(w, f->key, n[0], n[1]);
+            break;
+        case VT_IS_REAL:
+            vt_json_put(w, "\n  %s:", f->key);
+            vt_json_put_float(w, *(const float *)member(&c, f));
+            break;
+        case VT_IS_FLAG:
+        case VT_IS_SAME:
+            vt_json_put(w, "\n  %s:%i", f->key, *on);
+            break;
+        case VT_IS_SCALE:
+            vt_json_put(w, "\n  %s:%g", f->key, *on ? 0.1 : 0);
+            break;
+        case VT_IS_ACT:
+            vt_json_put(w, "\n  %s:%s", f->key, vt_act_hf(c.act));
+            break;
+        case VT_IS_RATIO:
+            vt_json_put(w, "\n  %s:%d", f->key, vt_mlp_ratio(&c));
+            break;
+        case VT_IS_FIXED:
+            vt_json_put(w, "\n  %s:", f->key);
+            fputs(f->words, vt_json_raw(w));
+            break;
+        default:
+            break;
+        }
+    }
 }

@@ -22,6 +22,7 @@
 #include "models/fields.h"
 #include "models/stdconv.h"
 #include "models/vit.h"
+#include "weights/dialect_rows.h"
 
 #include <stdio.h>
 
@@ -115,7 +116,42 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
                   pixels, o, out);
 }
 
+/* vit_hybrid */
+#define BIT "embeddings.patch_embeddings.backbone.bit."
+#define STAGE BIT "encoder.stages.#.layers.#."
+#define BLOCK BACKBONE "stages.#.blocks.#."
+static const vt_row names[] = {
+    AS(BIT "embedder.convolution.weight", BACKBONE "stem.conv.weight"),
+    AS(BIT "embedder.norm.%", BACKBONE "stem.norm.%"),
+    AS(STAGE "conv1.weight", BLOCK "conv1.weight"),
+    AS(STAGE "conv2.weight", BLOCK "conv2.weight"),
+    AS(STAGE "conv3.weight", BLOCK "conv3.weight"),
+    AS(STAGE "norm1.%", BLOCK "norm1.%"),
+    AS(STAGE "norm2.%", BLOCK "norm2.%"),
+    AS(STAGE "norm3.%", BLOCK "norm3.%"),
+    AS(STAGE "downsample.conv.weight", BLOCK "downsample.conv.weight"),
+    AS(STAGE "downsample.norm.%", BLOCK "downsample.norm.%"),
+    END_ROWS,
+};
+
+static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+{
+    static const vt_writing tiny = {.timm = "vit_tiny_r_s16_p8_224"},
+                            small = {.timm = "vit_small_r26_s32_224"},
+                            base = {.timm = "vit_base_r50_s16_224"},
+                            large = {.timm = "vit_large_r50_s32_224"};
+
+    (void)no_embed_class;
+    return !c->stem_width[0]                               ? NULL
+           : c->stem_only                                  ? &tiny
+           : c->stem_stages == 3                           ? &base
+           : c->stem_stages == 4 && c->stem_layers[2] == 6 ? &large
+                                                           : &small;
+}
+
 const vt_family vt_family_hybrid = {
+    .names.rows = {[VT_NAMES_HF] = ROWS(names)},
+    .writing = writing,
     .name = "hybrid",
     .looks = "ResNet hybrid",
     .args = &vt_timm_vit,

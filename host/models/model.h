@@ -19,7 +19,7 @@
 typedef enum {                /* how positions are resized to another grid */
                VT_POS_TIMM,   /* bicubic, antialiased */
                VT_POS_HF,     /* bicubic, to a size */
-               VT_POS_DINOV2, /* bicubic by scale factor with the 0.1 offset */
+               VT_POS_OFFSET, /* bicubic by scale factor with the 0.1 offset */
                VT_POS_GOOGLE, /* bilinear, corners aligned (scipy zoom 1) */
                VT_POS_LINEAR, /* bilinear */
                VT_POS_SMOOTH  /* bilinear, antialiased */

@@ -276,7 +276,8 @@ static vitcl_status know(vt_model *m, vt_tensors *raw, bool npz)
 {
     vitcl_status st = vt_weights_new(
         &m->weights, raw,
-        vt_config_vision(vt_family_of_type(vt_config_hf(m->json)), m->json));
+        vt_config_vision(vt_family_of_type(vt_config_hf(m->json)), m->json),
+        vt_names_of_families);
 
     if (st == VITCL_EUNSUPPORTED && is_foreign(m->json))
         st = unknown_family(m->path, m->json);

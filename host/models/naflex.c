@@ -104,7 +104,7 @@ static vitcl_status of_hf(vt_config *c, const vt_json *config,
     c->pos_h = c->pos_w = (int)sqrt((double)c->budget);
     if (!c->budget || c->pos_h * c->pos_w != c->budget)
         VT_TRY(vt_bad_number(path, "num_patches"));
-    VT_TRY(vt_siglip_configure(c, config, w, path));
+    VT_TRY(vt_map_configure(c, config, w, path));
     c->pos_rule = VT_POS_SMOOTH;
     c->height = c->pos_h * c->patch_h;
     c->width_px = c->pos_w * c->patch_w;
@@ -129,15 +129,17 @@ done:
 }
 
 static const vt_field hf_fields[] = {
+    VT_HF_SIZES,
     SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    VT_HF_PICTURES("layer_norm_eps"),
     COUNT("num_patches", budget, VT_MOST_TOKENS, 256),
     FLAG("vision_use_head", said.head, true),
     END,
 };
-static const vt_keys hf_keys = {vt_hf_fields, hf_fields, "attention_dropout",
-                                NULL};
+static const vt_keys hf_keys = {hf_fields, "attention_dropout", NULL};
 
 static const vt_field timm_fields[] = {
+    VT_TIMM_FIELDS,
     SEEN("qk_norm", qk_norm),
     SEEN("scale_attn_inner_norm", attn_norm),
     SEEN("scale_mlp_norm", mlp_norm),
@@ -169,7 +171,7 @@ static const vt_field timm_fields[] = {
     END,
 };
 static const vt_keys args = {
-    vt_timm_fields, timm_fields,
+    timm_fields,
     VT_TIMM_DROPOUT
     "rope_temperature|rope_ref_feat_shape|rope_grid_offset|rope_grid_indexing|"
     "rope_rotate_half|rope_shift_coords|rope_jitter_coords|"
@@ -213,6 +215,6 @@ const vt_family vt_family_naflex = {
     .begin = begin,
     .marks = marks,
     .configure = configure,
-    .build = vt_siglip_build,
+    .build = vt_map_build,
     .idle_head = true,
 };

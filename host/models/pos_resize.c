@@ -230,7 +230,7 @@ static vitcl_status taps_for(taps *t, int in, int out, vt_pos_rule rule)
         return taps_antialiased(t, in, out, false);
     case VT_POS_SMOOTH:
         return taps_antialiased(t, in, out, true);
-    case VT_POS_DINOV2:
+    case VT_POS_OFFSET:
         return taps_bicubic(t, in, out, in / (out + 0.1));
     case VT_POS_GOOGLE:
         return taps_linear(t, in, out, true);

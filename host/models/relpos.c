@@ -136,6 +136,7 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 }
 
 static const vt_field fields[] = {
+    VT_TIMM_FIELDS,
     SEEN("qk_norm", qk_norm),
     SEEN("class_token", class_token),
     SEEN("fc_norm", fc_norm),
@@ -144,8 +145,7 @@ static const vt_field fields[] = {
     SEEN("shared_rel_pos", rel_pos_shared),
     END,
 };
-static const vt_keys args = {vt_timm_fields, fields,
-                             VT_TIMM_DROPOUT "weight_init|fix_init",
+static const vt_keys args = {fields, VT_TIMM_DROPOUT "weight_init|fix_init",
                              "embed_layer|block_fn"};
 
 static const vt_mark marks[] = {

@@ -120,7 +120,7 @@ static const vt_field fields[] = {
     END,
 };
 static const vt_keys args = {
-    NULL, fields, "drop_rate|drop_path_rate|zero_init_last",
+    fields, "drop_rate|drop_path_rate|zero_init_last",
     "output_stride|width_factor|stem_type|avg_down|preact|"
     "basic|bottle_ratio|act_layer|norm_layer|conv_layer"};
 

@@ -26,6 +26,7 @@
 #include <string.h>
 
 static const vt_field fields[] = {
+    VT_TIMM_FIELDS,
     ONLY("dynamic_img_pad", "false"),
     SEEN("num_kv_heads", kv_heads),
     SEEN("qkv_fused", qkv_bias),
@@ -56,7 +57,7 @@ static const vt_field fields[] = {
     END,
 };
 const vt_keys vt_timm_eva = {
-    vt_timm_fields, fields,
+    fields,
     VT_TIMM_DROPOUT "dynamic_img_size|rope_shift_coords|rope_jitter_coords|"
                     "rope_rescale_coords|rope_mrope_section|head_init_scale",
     NULL};

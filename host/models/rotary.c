@@ -21,6 +21,7 @@
 #include "models/family.h"
 #include "models/fields.h"
 #include "models/rope.h"
+#include "weights/dialect_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,7 +219,9 @@ static const vt_mark marks[] = {
 };
 
 static const vt_field fields[] = {
+    VT_HF_SIZES,
     SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    VT_HF_PICTURES("layer_norm_eps"),
     REAL("rope_theta", rope.temperature, 1e-3, 1e9),
     COUNT("num_register_tokens", said.registers, VT_MOST_WIDTH, 0),
     SAME("use_gated_mlp", swiglu, false),
@@ -230,7 +233,7 @@ static const vt_field fields[] = {
     END,
 };
 static const vt_keys keys = {
-    vt_hf_fields, fields,
+    fields,
     VT_HF_DROPOUT VT_HF_BACKBONE
     "attention_dropout|layerscale_value|pos_embed_shift|pos_embed_jitter|"
     "pos_embed_rescale",
@@ -246,7 +249,45 @@ static const vt_hf_class classes[] = {
     {.types = NULL},
 };
 
+/* HF transformers: models/dinov3_vit. */
+#define BLOCK "layer.#."
+static const vt_row rows[] = {
+    AS("embeddings.cls_token", "cls_token"),
+    AS("embeddings.register_tokens", "reg_token"),
+    AS("embeddings.patch_embeddings.%", "patch_embed.proj.%"),
+    AS(BLOCK "norm1.%", "blocks.#.norm1.%"),
+    AS(BLOCK "norm2.%", "blocks.#.norm2.%"),
+    WITH(BLOCK "attention.q_proj.%", ATTN "qkv.%", Q),
+    WITH(BLOCK "attention.k_proj.%", ATTN "qkv.%", K),
+    WITH(BLOCK "attention.v_proj.%", ATTN "qkv.%", V),
+    AS(BLOCK "attention.o_proj.%", ATTN "proj.%"),
+    AS(BLOCK "layer_scale1.lambda1", "blocks.#.ls1.gamma"),
+    AS(BLOCK "layer_scale2.lambda1", "blocks.#.ls2.gamma"),
+    AS(BLOCK "mlp.down_proj.%", "blocks.#.mlp.fc2.%"),
+    AS("norm.%", "norm.%"),
+    DROP("embeddings.mask_token"),
+    DROP("rope_embeddings.*"),
+    END_ROWS,
+};
+static const vt_row plain[] = {
+    AS(BLOCK "mlp.up_proj.%", "blocks.#.mlp.fc1.%"),
+    END_ROWS,
+};
+static const vt_row gated[] = {
+    WITH(BLOCK "mlp.gate_proj.%", "blocks.#.mlp.fc1.%", GATE),
+    WITH(BLOCK "mlp.up_proj.%", "blocks.#.mlp.fc1.%", UP),
+    END_ROWS,
+};
+static const vt_dialect dialects[] = {
+    {"hf", LIST("layer.0.mlp.gate_proj.weight"), LIST(""), false,
+     ROWS(rows, gated), 0},
+    {"hf", LIST("embeddings.patch_embeddings.weight"), LIST(""), false,
+     ROWS(rows, plain), 0},
+    {.name = NULL},
+};
+
 const vt_family vt_family_rotary = {
+    .names.dialects = dialects,
     .name = "rotary",
     .looks = "ViT with rotary positions",
     .hf = classes,

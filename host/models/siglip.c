@@ -17,11 +17,12 @@
 #include "models/family.h"
 #include "models/fields.h"
 #include "models/vit.h"
+#include "weights/dialect_rows.h"
 
 #include <string.h>
 
-vitcl_status vt_siglip_configure(vt_config *c, const vt_json *config,
-                                 const vt_weights *w, const char *path)
+vitcl_status vt_map_configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path)
 {
     vitcl_status st = vt_configure(c, config, w, path);
 
@@ -33,8 +34,8 @@ vitcl_status vt_siglip_configure(vt_config *c, const vt_json *config,
     return st;
 }
 
-void vt_siglip_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                     const vt_build_options *o, vt_outputs *out)
+void vt_map_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out)
 {
     const vt_config *c = vt_model_config(m);
 
@@ -69,10 +70,20 @@ const vt_text_class vt_siglip_text = {
     .projection = "projection_size",
 };
 
+static const vt_field fields[] = {
+    VT_HF_SIZES,
+    SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    VT_HF_PICTURES("layer_norm_eps"),
+    COUNT("projection_dim", said.projection, VT_MOST_WIDTH, 0),
+    FLAG("vision_use_head", said.head, true),
+    END,
+};
+static const vt_keys keys = {fields, "attention_dropout|dropout", NULL};
+
 static const vt_hf_class classes[] = {
     {.types = "siglip",
      .processor = "Siglip",
-     .keys = &vt_hf_tower,
+     .keys = &keys,
      .towers = true,
      .text = &vt_siglip_text,
      .eps = 1e-6f,
@@ -80,6 +91,40 @@ static const vt_hf_class classes[] = {
      .no_class_token = true},
     {.types = NULL},
 };
+
+static const vt_row names[] = {
+    AS("head.probe", "attn_pool.latent"),
+    WITH("head.attention.in_proj_%", "attn_pool.q.%", .first = 0, .last = 0,
+         .of = 3),
+    WITH("head.attention.in_proj_%", "attn_pool.kv.%", .first = 1, .last = 2,
+         .of = 3),
+    AS("head.attention.out_proj.%", "attn_pool.proj.%"),
+    AS("head.layernorm.%", "attn_pool.norm.%"),
+    AS("head.mlp.fc1.%", "attn_pool.mlp.fc1.%"),
+    AS("head.mlp.fc2.%", "attn_pool.mlp.fc2.%"),
+    END_ROWS,
+};
+
+static const vt_writing as = {
+    .timm = "vit_base_patch16_siglip_224",
+    .no_class_token = true,
+    .no_embed_class = true,
+    .type = "siglip_vision_model",
+    .with_head = "SiglipVisionModel",
+    .without = "SiglipVisionModel",
+    .prefix = "vision_model.",
+    .tower = true,
+    .keys = &keys,
+    .names = ROWS(vt_names_tower, names),
+    .any_tokens = true,
+    .unbiased = "SigLIP without biases of q, k and v",
+};
+
+static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+{
+    (void)no_embed_class;
+    return c->attn_pool ? &as : NULL;
+}
 
 const vt_family vt_family_siglip = {
     .name = "siglip",
@@ -89,7 +134,9 @@ const vt_family vt_family_siglip = {
     .hf = classes,
     .timm = "*_siglip*",
     .marks = marks,
-    .configure = vt_siglip_configure,
-    .build = vt_siglip_build,
+    .names.rows = {[VT_NAMES_HF] = ROWS(names)},
+    .writing = writing,
+    .configure = vt_map_configure,
+    .build = vt_map_build,
     .idle_head = true,
 };

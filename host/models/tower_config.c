@@ -78,8 +78,8 @@ vitcl_status vt_tower_find(vt_tower_files *out, const char *path)
     else if (!out->config)
         st = vt_fail(VITCL_EUNSUPPORTED,
                      "%s: no text tower: neither config.json nor "
-                     "open_clip_config.json is of a CLIP or SigLIP with both "
-                     "towers",
+                     "open_clip_config.json is of a model of pictures and "
+                     "texts",
                      path);
     else
         st = open_weights(&out->raw, path, out->open_clip);
@@ -114,7 +114,7 @@ static const vt_field fields[] = {
     EPS("layer_norm_eps"),
     END,
 };
-static const vt_keys keys = {NULL, fields, NULL, NULL};
+static const vt_keys keys = {fields, NULL, NULL};
 
 static vitcl_status read_plain(const vt_json *config, const char *path)
 {

@@ -27,6 +27,7 @@
  * the final norm process only it unless all tokens are wanted.
  */
 #include "models/vit.h"
+#include "weights/dialect_rows.h"
 
 #include "models/config.h"
 #include "models/family.h"
@@ -408,7 +409,9 @@ static const vt_mark marks[] = {
 };
 
 static const vt_field fields[] = {
+    VT_HF_SIZES,
     SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    VT_HF_PICTURES("layer_norm_eps"),
     SAME("qkv_bias", qkv_bias, true),
     HEAD("head_dim"),
     SEEN("pooler_output_size", pooler),
@@ -418,7 +421,7 @@ static const vt_field fields[] = {
 };
 /* Of DPT only the ViT is read, not the layers for depth and segments. */
 const vt_keys vt_hf_vit = {
-    vt_hf_fields, fields,
+    fields,
     VT_HF_DROPOUT
     "encoder_stride|"
     /* MAE's */
@@ -453,6 +456,23 @@ static const vt_hf_class classes[] = {
     {.types = NULL},
 };
 
+static const vt_writing as = {
+    .timm = "vit_base_patch16_224",
+    .type = "vit",
+    .with_head = "ViTForImageClassification",
+    .without = "ViTModel",
+    .prefix = "vit.",
+    .keys = &vt_hf_vit,
+    .names = ROWS(vt_names_encoder, vt_names_key_bias, vt_names_classifier,
+                  vt_names_layer),
+};
+
+static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+{
+    (void)c, (void)no_embed_class;
+    return &as;
+}
+
 const vt_family vt_family_vit = {
     .name = "vit",
     .looks = "ViT",
@@ -460,6 +480,7 @@ const vt_family vt_family_vit = {
     .hf = classes,
     .timm = "vit_*|flexivit_*|test_vit*|aimv2*|beit3_*|eva_large_*",
     .marks = marks,
+    .writing = writing,
     .match = match,
     .configure = configure,
     .build = vt_vit_build,

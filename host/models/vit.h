@@ -94,11 +94,11 @@ bool vt_vit_returns_tokens(const vt_config *c);
 /* The plain ViT's, which others build upon. */
 void vt_vit_build(vt_plan *p, const vt_model *m, vt_val pixels,
                   const vt_build_options *o, vt_outputs *out);
-/* ---- siglip.c ---- */
-vitcl_status vt_siglip_configure(vt_config *c, const vt_json *config,
-                                 const vt_weights *w, const char *path);
-void vt_siglip_build(vt_plan *p, const vt_model *m, vt_val pixels,
-                     const vt_build_options *o, vt_outputs *out);
+/* ---- siglip.c: towers whose pool is attention ---- */
+vitcl_status vt_map_configure(vt_config *c, const vt_json *config,
+                              const vt_weights *w, const char *path);
+void vt_map_build(vt_plan *p, const vt_model *m, vt_val pixels,
+                  const vt_build_options *o, vt_outputs *out);
 
 /* ---- diff.c ---- */
 /* The difference of two attentions of x, without the output projection. */

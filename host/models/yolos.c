@@ -15,6 +15,7 @@
 #include "models/family.h"
 #include "models/fields.h"
 #include "models/vit.h"
+#include "weights/dialect_rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,14 +67,16 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 }
 
 static const vt_field fields[] = {
+    VT_HF_SIZES,
     SIZE("intermediate_size", mlp, VT_MOST_MLP),
+    VT_HF_PICTURES("layer_norm_eps"),
     SAME("qkv_bias", qkv_bias, true),
     COUNT("num_detection_tokens", said.registers, VT_MOST_WIDTH, 100),
     FLAG("use_mid_position_embeddings", said.between, true),
     END,
 };
 static const vt_keys keys = {
-    vt_hf_fields, fields,
+    fields,
     VT_HF_DROPOUT "auxiliary_loss|class_cost|bbox_cost|giou_cost|"
                   "bbox_loss_coefficient|giou_loss_coefficient|eos_coefficient",
     NULL};
@@ -89,7 +92,17 @@ static const vt_hf_class classes[] = {
     {.types = NULL},
 };
 
+/* More tokens, and positions behind each block. */
+static const vt_row names[] = {
+    AS("embeddings.detection_tokens", "reg_token"),
+    AS("encoder.mid_position_embeddings", "mid_pos_embed"),
+    DROP("class_labels_classifier.*"),
+    DROP("bbox_predictor.*"),
+    END_ROWS,
+};
+
 const vt_family vt_family_yolos = {
+    .names.rows = {[VT_NAMES_HF] = ROWS(names)},
     .name = "yolos",
     .looks = "YOLOS",
     .hf = classes,

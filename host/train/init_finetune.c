@@ -177,17 +177,18 @@ static vitcl_status keep_stem(char **out, const vt_json *json)
 {
     static const char *const keys[] = {"stem_width", "stem_layers",
                                        "stem_block", "stem_widths"};
+    vt_json_writer w = {.spaced = true, .depth = 1};
     vitcl_status st;
     vt_text text;
 
     VT_TRY(vt_text_open(&text));
+    w.f = text.f;
     for (size_t i = 0; i < VT_COUNT(keys); i++) {
         const vt_json *m = vt_json_get(json, keys[i]);
 
         if (m) {
-            fprintf(text.f, "  \"%s\": ", keys[i]);
-            vt_json_print(text.f, m);
-            fputs(",\n", text.f);
+            vt_json_put(&w, "\n  %s:", keys[i]);
+            vt_json_print(vt_json_raw(&w), m);
         }
     }
     VT_TRY(vt_text_take(out, &text));
@@ -233,11 +234,10 @@ static vitcl_status describe(char **out, vt_model *m, int height, int width,
         VT_TRY(keep_stem(&stem, json));
         t.more = stem;
     } else {
-        t.architecture = vt_timm_architecture(c, no_embed_class);
+        t.architecture = vt_writing_of(c, no_embed_class)->timm;
         t.pool = vt_timm_pool(c);
-        VT_TRY(vt_timm_eps(c, t.architecture, c->name));
-        VT_TRY(vt_timm_args_new(&args, c, t.architecture, no_embed_class,
-                                height, width));
+        VT_TRY(
+            vt_timm_args_new(&args, c, no_embed_class, height, width, c->name));
     }
     t.args = args;
     VT_TRY(vt_model_preprocess(&t.how, m, (uint32_t)height, (uint32_t)width));

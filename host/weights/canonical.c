@@ -14,6 +14,7 @@
 
 #define PARTS 3
 #define DEPTH_MAX 1024 /* of scanned blocks */
+#define LISTS 32
 
 /* One part and its position, before parts are joined. */
 typedef struct piece {
@@ -33,6 +34,8 @@ struct vt_weights {
     char **names; /* of raw tensors, without what wrappers add; "": it is
                    * beside the model */
     const vt_dialect *dialect;
+    const vt_row *rows[LISTS]; /* so many lists of rows */
+    size_t lists;
     const char *prefix;
     const char *head; /* a name, of which so many bytes precede the prefix */
     size_t outer;
@@ -103,19 +106,21 @@ static vitcl_status apply_rows(vt_weights *w, const vt_tensor_part *v,
     const char *word;
 
     *known = false;
-    for (const vt_row *r = w->dialect->rows; r->from; r++) {
-        const char *what = r->whole ? whole : name;
-        if (!what || !vt_name_fits(r->from, what, numbers, &word))
-            continue;
-        *known = true;
-        if (!r->to)
-            continue;
-        if (!vt_name_make(to, sizeof to, r->to, numbers,
-                          word && strcmp(word, "bias") ? "weight" : word))
-            return vt_fail(VITCL_ECORRUPT, "%s: %.100s: name is too long",
-                           vt_tensors_path(w->raw), what);
-        VT_TRY(add_piece(w, v, to, r, word));
-    }
+    for (size_t i = 0; i < w->lists; i++)
+        for (const vt_row *r = w->rows[i]; r->from; r++) {
+            const char *what = r->whole ? whole : name;
+
+            if (!what || !vt_name_fits(r->from, what, numbers, &word))
+                continue;
+            *known = true;
+            if (!r->to)
+                continue;
+            if (!vt_name_make(to, sizeof to, r->to, numbers,
+                              word && strcmp(word, "bias") ? "weight" : word))
+                return vt_fail(VITCL_ECORRUPT, "%s: %.100s: name is too long",
+                               vt_tensors_path(w->raw), what);
+            VT_TRY(add_piece(w, v, to, r, word));
+        }
 done:
     return st;
 }
@@ -297,8 +302,22 @@ static void rename_bare_stem(vt_weights *w)
     }
 }
 
+static void find(vt_weights *w, const vt_dialect *dialects)
+{
+    if (!w->dialect && dialects)
+        w->dialect = vt_dialect_find(&w->prefix, &w->head, &w->outer, dialects,
+                                     (const char *const *)w->names);
+}
+
+static void add_rows(vt_weights *w, const vt_row *const *lists)
+{
+    for (; lists && *lists && w->lists < LISTS; lists++)
+        w->rows[w->lists++] = *lists;
+}
+
 static vitcl_status make(vt_weights **out, vt_tensors *raw,
-                         const vt_json *config, const vt_dialect *dialects)
+                         const vt_json *config, const vt_dialect *dialects,
+                         const vt_names *const *families)
 {
     vitcl_status st;
     vt_weights *w = NULL;
@@ -306,12 +325,16 @@ static vitcl_status make(vt_weights **out, vt_tensors *raw,
     VT_TRY(VT_NEW(&w, 1));
     w->raw = raw;
     VT_TRY(vt_names_unwrap(&w->names, raw));
-    w->dialect = vt_dialect_find(&w->prefix, &w->head, &w->outer, dialects,
-                                 (const char *const *)w->names);
+    for (const vt_names *const *f = families; f && *f; f++)
+        find(w, (*f)->dialects);
+    find(w, dialects);
     if (!w->dialect) {
         st = no_dialect(raw, config, dialects == vt_text_dialects);
         goto done;
     }
+    add_rows(w, w->dialect->rows);
+    for (; families && *families && w->dialect->more; families++)
+        add_rows(w, (*families)->rows[w->dialect->more]);
     for (size_t i = 0; i < vt_tensors_count(raw); i++)
         VT_TRY(map_tensor(w, i));
     rename_bare_stem(w);
@@ -325,14 +348,15 @@ done:
 }
 
 vitcl_status vt_weights_new(vt_weights **out, vt_tensors *raw,
-                            const vt_json *config)
+                            const vt_json *config,
+                            const vt_names *const *families)
 {
-    return make(out, raw, config, vt_dialects);
+    return make(out, raw, config, vt_dialects, families);
 }
 
 vitcl_status vt_weights_new_text(vt_weights **out, vt_tensors *raw)
 {
-    return make(out, raw, NULL, vt_text_dialects);
+    return make(out, raw, NULL, vt_text_dialects, NULL);
 }
 
 void vt_weights_free(vt_weights *w)

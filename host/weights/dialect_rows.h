@@ -1,5 +1,6 @@
 /*
- * dialect_rows.h - how the tables of names are written; for their files only.
+ * dialect_rows.h - how the tables of names are written; for files with tables
+ * only.
  */
 #ifndef VT_WEIGHTS_DIALECT_ROWS_H
 #define VT_WEIGHTS_DIALECT_ROWS_H
@@ -17,5 +18,32 @@
     {                                                                          \
         .from = (name)                                                         \
     }
+#define END_ROWS                                                               \
+    {                                                                          \
+        .from = NULL                                                           \
+    }
+#define LIST(...)                                                              \
+    (const char *const[])                                                      \
+    {                                                                          \
+        __VA_ARGS__, NULL                                                      \
+    }
+#define ROWS(...)                                                              \
+    (const vt_row *const[])                                                    \
+    {                                                                          \
+        __VA_ARGS__, NULL                                                      \
+    }
+
+/* which part of qkv, and of a gated fc1 */
+#define Q .parts = 3, .part = 0
+#define K .parts = 3, .part = 1
+#define V .parts = 3, .part = 2
+#define GATE .parts = 2, .part = 0
+#define UP .parts = 2, .part = 1
+/* beginnings of names: canonical ones, and HF's */
+#define ATTN "blocks.#.attn."
+#define BACKBONE "patch_embed.backbone."
+#define LAYER "encoder.layer.#."
+#define LAYERS "encoder.layers.#."
+#define NEW "layers.#."
 
 #endif

@@ -32,11 +32,6 @@
  */
 #include "weights/dialect_rows.h"
 
-#define Q .parts = 3, .part = 0
-#define K .parts = 3, .part = 1
-#define V .parts = 3, .part = 2
-#define ATTN "blocks.#.attn."
-
 /* timm's own, with the spellings of older timm and of the original files of
  * DINOv2, DeiT-3, BEiT and EVA-02 (timm: each checkpoint_filter_fn), and HF's
  * of TIPSv2 (c_fc, c_proj). */
@@ -52,20 +47,16 @@ static const vt_row timm_rows[] = {
     AS("embeds.reg_token", "reg_token"),
     AS("register_tokens", "reg_token"),
     AS("storage_tokens", "reg_token"),
-    WITH("blocks.#.gamma_1", "blocks.#.ls1.gamma", .types = VT_TIMM_BEIT),
-    WITH("blocks.#.gamma_2", "blocks.#.ls2.gamma", .types = VT_TIMM_BEIT),
-    WITH(ATTN "q_bias", ATTN "qkv.bias", Q, .types = VT_TIMM_BEIT),
     WITH(ATTN "k_bias", ATTN "qkv.bias", K),
-    WITH(ATTN "v_bias", ATTN "qkv.bias", V, .types = VT_TIMM_BEIT),
     WITH(ATTN "q_proj.%", ATTN "qkv.%", Q),
     WITH(ATTN "k_proj.%", ATTN "qkv.%", K),
     WITH(ATTN "v_proj.%", ATTN "qkv.%", V),
     AS(ATTN "inner_attn_ln.%", ATTN "norm.%"),
     AS("blocks.#.mlp.w12.%", "blocks.#.mlp.fc1.%"),
-    WITH("blocks.#.mlp.fc1_g.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 0),
-    WITH("blocks.#.mlp.fc1_x.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
-    WITH("blocks.#.mlp.w1.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 0),
-    WITH("blocks.#.mlp.w2.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
+    WITH("blocks.#.mlp.fc1_g.%", "blocks.#.mlp.fc1.%", GATE),
+    WITH("blocks.#.mlp.fc1_x.%", "blocks.#.mlp.fc1.%", UP),
+    WITH("blocks.#.mlp.w1.%", "blocks.#.mlp.fc1.%", GATE),
+    WITH("blocks.#.mlp.w2.%", "blocks.#.mlp.fc1.%", UP),
     AS("blocks.#.mlp.w3.%", "blocks.#.mlp.fc2.%"),
     AS("blocks.#.mlp.c_fc.%", "blocks.#.mlp.fc1.%"),
     AS("blocks.#.mlp.c_proj.%", "blocks.#.mlp.fc2.%"),
@@ -82,106 +73,56 @@ static const vt_row timm_rows[] = {
     DROP(ATTN "rel_pos.relative_position_index"),
     DROP(ATTN "rel_pos.relative_coords_log"),
     DROP("rel_pos_bias.relative_position_index"),
-    {.from = NULL},
+    END_ROWS,
 };
 
-#define VIT_LIKE (VT_HF_VIT | VT_HF_DEIT | VT_HF_BEIT)
-#define DINOS (VT_HF_DINOV2 | VT_HF_DINOV2_GLU)
-#define LAYERED (VIT_LIKE | DINOS)
-#define TOWERS (VT_HF_CLIP | VT_HF_SIGLIP)
-#define LAYER "encoder.layer.#."
-#define LAYERS "encoder.layers.#."
-#define NEW "layers.#."
-#define BIT "embeddings.patch_embeddings.backbone.bit."
-#define BACKBONE "patch_embed.backbone."
-#define STAGE "encoder.stages.#.layers.#."
-#define BLOCK "stages.#.blocks.#."
-
 /* HF transformers: models/{vit,deit,dinov2,dinov2_with_registers,beit,vit_msn,
- * vit_hybrid,clip,siglip,metaclip_2,chinese_clip,altclip,dpt,yolos}. */
-static const vt_row hf_rows[] = {
-    WITH("embeddings.cls_token", "cls_token", .types = LAYERED),
-    WITH("embeddings.distillation_token", "dist_token", .types = VT_HF_DEIT),
-    WITH("embeddings.register_tokens", "reg_token", .types = DINOS),
-    WITH("embeddings.position_embeddings", "pos_embed", .types = LAYERED),
-    WITH("embeddings.patch_embeddings.projection.%", "patch_embed.proj.%",
-         .types = LAYERED),
-    WITH(LAYER "attention.attention.query.%", ATTN "qkv.%", Q,
-         .types = LAYERED),
-    WITH(LAYER "attention.attention.key.weight", ATTN "qkv.weight", K,
-         .types = LAYERED),
-    WITH(LAYER "attention.attention.key.bias", ATTN "qkv.bias", K,
-         .types = LAYERED & ~VT_HF_BEIT),
-    WITH(LAYER "attention.attention.value.%", ATTN "qkv.%", V,
-         .types = LAYERED),
-    WITH(LAYER "attention.attention.relative_position_bias."
-               "relative_position_bias_table",
-         ATTN "relative_position_bias_table", .types = VT_HF_BEIT),
-    WITH("encoder.relative_position_bias.relative_position_bias_table",
-         "rel_pos_bias.relative_position_bias_table", .types = VT_HF_BEIT),
-    WITH(LAYER "attention.output.dense.%", ATTN "proj.%", .types = LAYERED),
-    WITH(LAYER "intermediate.dense.%", "blocks.#.mlp.fc1.%", .types = VIT_LIKE),
-    WITH(LAYER "output.dense.%", "blocks.#.mlp.fc2.%", .types = VIT_LIKE),
-    WITH(LAYER "layernorm_before.%", "blocks.#.norm1.%", .types = VIT_LIKE),
-    WITH(LAYER "layernorm_after.%", "blocks.#.norm2.%", .types = VIT_LIKE),
-    WITH(LAYER "norm1.%", "blocks.#.norm1.%", .types = DINOS),
-    WITH(LAYER "norm2.%", "blocks.#.norm2.%", .types = DINOS),
-    WITH(LAYER "mlp.weights_in.%", "blocks.#.mlp.fc1.%",
-         .types = VT_HF_DINOV2_GLU),
-    WITH(LAYER "mlp.weights_out.%", "blocks.#.mlp.fc2.%",
-         .types = VT_HF_DINOV2_GLU),
-    WITH(LAYER "mlp.fc1.%", "blocks.#.mlp.fc1.%", .types = VT_HF_DINOV2),
-    WITH(LAYER "mlp.fc2.%", "blocks.#.mlp.fc2.%", .types = VT_HF_DINOV2),
-    WITH(LAYER "layer_scale1.lambda1", "blocks.#.ls1.gamma", .types = DINOS),
-    WITH(LAYER "layer_scale2.lambda1", "blocks.#.ls2.gamma", .types = DINOS),
-    WITH(LAYER "lambda_1", "blocks.#.ls1.gamma", .types = VT_HF_BEIT),
-    WITH(LAYER "lambda_2", "blocks.#.ls2.gamma", .types = VT_HF_BEIT),
-    WITH("layernorm.%", "norm.%", .types = LAYERED),
-    WITH("pooler.layernorm.%", "fc_norm.%", .types = VT_HF_BEIT),
-    AS("pooler.dense.%", "pooler.dense.%"),
-    WITH("cls_classifier.%", "head.%", .types = VT_HF_DEIT),
-    WITH("distillation_classifier.%", "head_dist.%", .types = VT_HF_DEIT),
-    WITH("classifier.%", "head.%", .types = LAYERED & ~VT_HF_DEIT),
-    /* vit_hybrid */
-    AS(BIT "embedder.convolution.weight", BACKBONE "stem.conv.weight"),
-    AS(BIT "embedder.norm.%", BACKBONE "stem.norm.%"),
-    AS(BIT STAGE "conv1.weight", BACKBONE BLOCK "conv1.weight"),
-    AS(BIT STAGE "conv2.weight", BACKBONE BLOCK "conv2.weight"),
-    AS(BIT STAGE "conv3.weight", BACKBONE BLOCK "conv3.weight"),
-    AS(BIT STAGE "norm1.%", BACKBONE BLOCK "norm1.%"),
-    AS(BIT STAGE "norm2.%", BACKBONE BLOCK "norm2.%"),
-    AS(BIT STAGE "norm3.%", BACKBONE BLOCK "norm3.%"),
-    AS(BIT STAGE "downsample.conv.weight",
-       BACKBONE BLOCK "downsample.conv.weight"),
-    AS(BIT STAGE "downsample.norm.%", BACKBONE BLOCK "downsample.norm.%"),
-    /* clip and siglip towers; "pre_layrnorm" is their spelling */
-    WITH("embeddings.class_embedding", "cls_token", .layout = VT_TOKEN,
-         .types = VT_HF_CLIP),
+ * chinese_clip,altclip,dpt}, without what one family alone has. Those with a
+ * name are written, too: see vt_writing in models/family.h. */
+const vt_row vt_names_encoder[] = {
+    AS("embeddings.cls_token", "cls_token"),
+    AS("embeddings.position_embeddings", "pos_embed"),
+    AS("embeddings.patch_embeddings.projection.%", "patch_embed.proj.%"),
+    WITH(LAYER "attention.attention.query.%", ATTN "qkv.%", Q),
+    WITH(LAYER "attention.attention.key.weight", ATTN "qkv.weight", K),
+    WITH(LAYER "attention.attention.value.%", ATTN "qkv.%", V),
+    AS(LAYER "attention.output.dense.%", ATTN "proj.%"),
+    AS("layernorm.%", "norm.%"),
+    END_ROWS,
+};
+const vt_row vt_names_key_bias[] = {
+    WITH(LAYER "attention.attention.key.bias", ATTN "qkv.bias", K),
+    END_ROWS,
+};
+const vt_row vt_names_classifier[] = {
+    AS("classifier.%", "head.%"),
+    END_ROWS,
+};
+const vt_row vt_names_layer[] = {
+    AS(LAYER "intermediate.dense.%", "blocks.#.mlp.fc1.%"),
+    AS(LAYER "output.dense.%", "blocks.#.mlp.fc2.%"),
+    AS(LAYER "layernorm_before.%", "blocks.#.norm1.%"),
+    AS(LAYER "layernorm_after.%", "blocks.#.norm2.%"),
+    END_ROWS,
+};
+const vt_row vt_names_tower[] = {
     WITH("embeddings.patch_embedding.%", "patch_embed.proj.%",
-         .layout = VT_PATCH_LAST, .types = TOWERS),
+         .layout = VT_PATCH_LAST),
     WITH("embeddings.position_embedding.weight", "pos_embed",
-         .layout = VT_TABLE, .types = TOWERS),
-    WITH("pre_layrnorm.%", "norm_pre.%", .types = VT_HF_CLIP),
-    WITH(LAYERS "layer_norm1.%", "blocks.#.norm1.%", .types = TOWERS),
-    WITH(LAYERS "layer_norm2.%", "blocks.#.norm2.%", .types = TOWERS),
-    WITH(LAYERS "self_attn.q_proj.%", ATTN "qkv.%", Q, .types = TOWERS),
-    WITH(LAYERS "self_attn.k_proj.%", ATTN "qkv.%", K, .types = TOWERS),
-    WITH(LAYERS "self_attn.v_proj.%", ATTN "qkv.%", V, .types = TOWERS),
-    WITH(LAYERS "self_attn.out_proj.%", ATTN "proj.%", .types = TOWERS),
-    WITH(LAYERS "mlp.fc1.%", "blocks.#.mlp.fc1.%", .types = TOWERS),
-    WITH(LAYERS "mlp.fc2.%", "blocks.#.mlp.fc2.%", .types = TOWERS),
-    WITH("post_layernorm.%", "norm.%", .types = TOWERS),
-    WITH("visual_projection.weight", "head.weight", .types = VT_HF_CLIP),
-    WITH("head.probe", "attn_pool.latent", .types = VT_HF_SIGLIP),
-    WITH("head.attention.in_proj_%", "attn_pool.q.%", .first = 0, .last = 0,
-         .of = 3, .types = VT_HF_SIGLIP),
-    WITH("head.attention.in_proj_%", "attn_pool.kv.%", .first = 1, .last = 2,
-         .of = 3, .types = VT_HF_SIGLIP),
-    WITH("head.attention.out_proj.%", "attn_pool.proj.%",
-         .types = VT_HF_SIGLIP),
-    WITH("head.layernorm.%", "attn_pool.norm.%", .types = VT_HF_SIGLIP),
-    WITH("head.mlp.fc1.%", "attn_pool.mlp.fc1.%", .types = VT_HF_SIGLIP),
-    WITH("head.mlp.fc2.%", "attn_pool.mlp.fc2.%", .types = VT_HF_SIGLIP),
+         .layout = VT_TABLE),
+    AS(LAYERS "layer_norm1.%", "blocks.#.norm1.%"),
+    AS(LAYERS "layer_norm2.%", "blocks.#.norm2.%"),
+    WITH(LAYERS "self_attn.q_proj.%", ATTN "qkv.%", Q),
+    WITH(LAYERS "self_attn.k_proj.%", ATTN "qkv.%", K),
+    WITH(LAYERS "self_attn.v_proj.%", ATTN "qkv.%", V),
+    AS(LAYERS "self_attn.out_proj.%", ATTN "proj.%"),
+    AS(LAYERS "mlp.fc1.%", "blocks.#.mlp.fc1.%"),
+    AS(LAYERS "mlp.fc2.%", "blocks.#.mlp.fc2.%"),
+    AS("post_layernorm.%", "norm.%"),
+    END_ROWS,
+};
+static const vt_row hf_rows[] = {
+    AS("pooler.dense.%", "pooler.dense.%"),
     /* altclip's, as transformers 5 saves them */
     AS(LAYER "layer_norm1.%", "blocks.#.norm1.%"),
     AS(LAYER "layer_norm2.%", "blocks.#.norm2.%"),
@@ -189,9 +130,6 @@ static const vt_row hf_rows[] = {
     WITH(LAYER "self_attn.k_proj.%", ATTN "qkv.%", K),
     WITH(LAYER "self_attn.v_proj.%", ATTN "qkv.%", V),
     AS(LAYER "self_attn.out_proj.%", ATTN "proj.%"),
-    /* yolos: more tokens, and positions behind each block */
-    AS("embeddings.detection_tokens", "reg_token"),
-    AS("encoder.mid_position_embeddings", "mid_pos_embed"),
     /* vit, deit, beit and dinov2 as transformers 5 names them in memory; it
      * saves them under the names above */
     AS(NEW "attention.o_proj.%", ATTN "proj.%"),
@@ -202,96 +140,24 @@ static const vt_row hf_rows[] = {
     AS(NEW "layernorm_after.%", "blocks.#.norm2.%"),
     AS(NEW "mlp.fc1.%", "blocks.#.mlp.fc1.%"),
     AS(NEW "mlp.fc2.%", "blocks.#.mlp.fc2.%"),
-    AS(NEW "lambda_1", "blocks.#.ls1.gamma"),
-    AS(NEW "lambda_2", "blocks.#.ls2.gamma"),
-    AS(NEW "relative_position_bias.relative_position_bias_table",
-       ATTN "relative_position_bias_table"),
-    AS("relative_position_bias.relative_position_bias_table",
-       "rel_pos_bias.relative_position_bias_table"),
     AS(LAYER "attention.o_proj.%", ATTN "proj.%"),
     WITH(LAYER "attention.q_proj.%", ATTN "qkv.%", Q),
     WITH(LAYER "attention.k_proj.%", ATTN "qkv.%", K),
     WITH(LAYER "attention.v_proj.%", ATTN "qkv.%", V),
-    WITH(LAYER "mlp.gate_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 0),
-    WITH(LAYER "mlp.up_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
-    AS(LAYER "mlp.down_proj.%", "blocks.#.mlp.fc2.%"),
     /* not used */
     DROP("embeddings.mask_token"),
     DROP("embeddings.position_ids"),
-    DROP(LAYER
-         "attention.attention.relative_position_bias.relative_position_index"),
-    DROP("encoder.relative_position_bias.relative_position_index"),
     DROP("lm_head.*"),
     DROP("decoder.*"),
     DROP("neck.*"), /* dpt's, for depth and segments */
     DROP("head.head.*"),
     DROP("head.projection.*"),
     DROP("auxiliary_head.*"),
-    DROP("class_labels_classifier.*"), /* yolos' */
-    DROP("bbox_predictor.*"),
     DROP("text_model.*"),
     DROP("text_projection.*"),
     DROP("logit_scale"),
     DROP("logit_bias"),
-    {.from = NULL},
-};
-
-/* HF transformers: models/dinov3_vit; the MLP's name of fc1 depends on
- * whether it is gated. */
-#define DINOV3                                                                 \
-    AS("embeddings.cls_token", "cls_token"),                                   \
-        AS("embeddings.register_tokens", "reg_token"),                         \
-        AS("embeddings.patch_embeddings.%", "patch_embed.proj.%"),             \
-        AS("layer.#.norm1.%", "blocks.#.norm1.%"),                             \
-        AS("layer.#.norm2.%", "blocks.#.norm2.%"),                             \
-        WITH("layer.#.attention.q_proj.%", ATTN "qkv.%", Q),                   \
-        WITH("layer.#.attention.k_proj.%", ATTN "qkv.%", K),                   \
-        WITH("layer.#.attention.v_proj.%", ATTN "qkv.%", V),                   \
-        AS("layer.#.attention.o_proj.%", ATTN "proj.%"),                       \
-        AS("layer.#.layer_scale1.lambda1", "blocks.#.ls1.gamma"),              \
-        AS("layer.#.layer_scale2.lambda1", "blocks.#.ls2.gamma"),              \
-        AS("layer.#.mlp.down_proj.%", "blocks.#.mlp.fc2.%"),                   \
-        AS("norm.%", "norm.%"), DROP("embeddings.mask_token"),                 \
-        DROP("rope_embeddings.*")
-static const vt_row dinov3_rows[] = {
-    DINOV3,
-    AS("layer.#.mlp.up_proj.%", "blocks.#.mlp.fc1.%"),
-    {.from = NULL},
-};
-static const vt_row dinov3_gated_rows[] = {
-    DINOV3,
-    WITH("layer.#.mlp.gate_proj.%", "blocks.#.mlp.fc1.%", .parts = 2,
-         .part = 0),
-    WITH("layer.#.mlp.up_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
-    {.from = NULL},
-};
-
-/* HF transformers: models/aimv2. */
-static const vt_row aimv2_rows[] = {
-    AS("embeddings.patch_embed.%", "patch_embed.proj.%"),
-    AS("embeddings.rms_norm.weight", "patch_embed.norm.weight"),
-    WITH("embeddings.position_embedding.weight", "pos_embed",
-         .layout = VT_TABLE),
-    AS(LAYERS "rms_norm1.weight", "blocks.#.norm1.weight"),
-    AS(LAYERS "rms_norm2.weight", "blocks.#.norm2.weight"),
-    WITH(LAYERS "attention.q_proj.%", ATTN "qkv.%", Q),
-    WITH(LAYERS "attention.k_proj.%", ATTN "qkv.%", K),
-    WITH(LAYERS "attention.v_proj.%", ATTN "qkv.%", V),
-    AS(LAYERS "attention.out_proj.%", ATTN "proj.%"),
-    WITH(LAYERS "ffn.gate_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 0),
-    WITH(LAYERS "ffn.up_proj.%", "blocks.#.mlp.fc1.%", .parts = 2, .part = 1),
-    AS(LAYERS "ffn.down_proj.%", "blocks.#.mlp.fc2.%"),
-    AS("rms_norm.weight", "norm.weight"),
-    AS("head.cls_token", "attn_pool.latent"),
-    WITH("head.k_proj.%", "attn_pool.kv.%", .parts = 2, .part = 0),
-    WITH("head.v_proj.%", "attn_pool.kv.%", .parts = 2, .part = 1),
-    AS("head.output_proj.%", "attn_pool.proj.%"),
-    AS("visual_projection.weight", "head.weight"),
-    DROP("embeddings.position_ids"),
-    DROP("text_model.*"),
-    DROP("text_projection.*"),
-    DROP("logit_scale"),
-    {.from = NULL},
+    END_ROWS,
 };
 
 /* OpenAI's CLIP and open_clip's copies of it: model.py, class
@@ -311,8 +177,8 @@ static const vt_row clip_rows[] = {
     AS(RES "ls_1.gamma", "blocks.#.ls1.gamma"),
     AS(RES "ls_2.gamma", "blocks.#.ls2.gamma"),
     AS("ln_post.%", "norm.%"),
-    WITH("proj", "head.weight", .layout = VT_LINEAR),
-    {.from = NULL},
+    WITH("proj", "head.weight", .layout = VT_TRANSPOSED),
+    END_ROWS,
 };
 
 /* Google's vision_transformer (first generation) and big_vision (second:
@@ -331,8 +197,8 @@ static const vt_row npz_rows[] = {
     AS("Transformer/posembed_input/pos_embedding", "pos_embed"),
     AS("pos_embedding", "pos_embed"),
     AS("Transformer/encoder_norm/%", "norm.%"),
-    WITH("pre_logits/%", "pre_logits.fc.%", .layout = VT_LINEAR),
-    WITH("head/%", "head.%", .layout = VT_LINEAR),
+    WITH("pre_logits/%", "pre_logits.fc.%", .layout = VT_TRANSPOSED),
+    WITH("head/%", "head.%", .layout = VT_TRANSPOSED),
     AS(ENC "LayerNorm_0/%", "blocks.#.norm1.%"),
     AS(ENC "LayerNorm_1/%", "blocks.#.norm2.%"),
     AS(ENC "LayerNorm_2/%", "blocks.#.norm2.%"),
@@ -344,10 +210,14 @@ static const vt_row npz_rows[] = {
     WITH(MHA0 "key/%", ATTN "qkv.%", .layout = VT_HEADS_IN, K),
     WITH(MHA0 "value/%", ATTN "qkv.%", .layout = VT_HEADS_IN, V),
     WITH(MHA0 "out/%", ATTN "proj.%", .layout = VT_HEADS_OUT),
-    WITH(ENC "MlpBlock_3/Dense_0/%", "blocks.#.mlp.fc1.%", .layout = VT_LINEAR),
-    WITH(ENC "MlpBlock_3/Dense_1/%", "blocks.#.mlp.fc2.%", .layout = VT_LINEAR),
-    WITH(ENC "MlpBlock_0/Dense_0/%", "blocks.#.mlp.fc1.%", .layout = VT_LINEAR),
-    WITH(ENC "MlpBlock_0/Dense_1/%", "blocks.#.mlp.fc2.%", .layout = VT_LINEAR),
+    WITH(ENC "MlpBlock_3/Dense_0/%", "blocks.#.mlp.fc1.%",
+         .layout = VT_TRANSPOSED),
+    WITH(ENC "MlpBlock_3/Dense_1/%", "blocks.#.mlp.fc2.%",
+         .layout = VT_TRANSPOSED),
+    WITH(ENC "MlpBlock_0/Dense_0/%", "blocks.#.mlp.fc1.%",
+         .layout = VT_TRANSPOSED),
+    WITH(ENC "MlpBlock_0/Dense_1/%", "blocks.#.mlp.fc2.%",
+         .layout = VT_TRANSPOSED),
     AS(MAP "probe", "attn_pool.latent"),
     WITH(MAP "MultiHeadDotProductAttention_0/query/%", "attn_pool.q.%",
          .layout = VT_HEADS_IN),
@@ -359,9 +229,9 @@ static const vt_row npz_rows[] = {
          .layout = VT_HEADS_OUT),
     AS(MAP "LayerNorm_0/%", "attn_pool.norm.%"),
     WITH(MAP "MlpBlock_0/Dense_0/%", "attn_pool.mlp.fc1.%",
-         .layout = VT_LINEAR),
+         .layout = VT_TRANSPOSED),
     WITH(MAP "MlpBlock_0/Dense_1/%", "attn_pool.mlp.fc2.%",
-         .layout = VT_LINEAR),
+         .layout = VT_TRANSPOSED),
     /* ResNet stem */
     WITH("conv_root/kernel", BACKBONE "stem.conv.weight", .layout = VT_CONV),
     WITH("gn_root/%", BACKBONE "stem.norm.%", .layout = VT_FLAT),
@@ -374,46 +244,29 @@ static const vt_row npz_rows[] = {
     WITH(UNIT "gn2/%", RESNET "norm2.%", .layout = VT_FLAT),
     WITH(UNIT "gn3/%", RESNET "norm3.%", .layout = VT_FLAT),
     WITH(UNIT "gn_proj/%", RESNET "downsample.norm.%", .layout = VT_FLAT),
-    {.from = NULL},
+    END_ROWS,
 };
 
-static const char *const npz_marks[] = {"embedding/kernel", NULL};
-static const char *const npz_prefixes[] = {"opt/target/", "params/img/",
-                                           "params/", "", NULL};
-static const char *const clip_marks[] = {"class_embedding", NULL};
-static const char *const clip_prefixes[] = {"visual.", NULL};
-static const char *const hf_marks[] = {
-    "embeddings.patch_embeddings.projection.weight",
-    "embeddings.patch_embedding.weight", NULL};
-static const char *const hf_prefixes[] = {"vit.",    "deit.",
-                                          "dinov2.", "dinov2_with_registers.",
-                                          "beit.",   "vision_model.",
-                                          "ijepa.",  "data2vec_vision.",
-                                          "dpt.",    "",
-                                          NULL};
-static const char *const aimv2_marks[] = {"embeddings.patch_embed.weight",
-                                          NULL};
-static const char *const aimv2_prefixes[] = {"vision_model.", "", NULL};
-static const char *const dinov3_marks[] = {"embeddings.patch_embeddings.weight",
-                                           NULL};
-static const char *const dinov3_gated_marks[] = {"layer.0.mlp.gate_proj.weight",
-                                                 NULL};
-static const char *const dinov3_prefixes[] = {"", NULL};
-/* the second: ResNets; the third: MobileCLIP's stem; the fourth: NaFlex */
-static const char *const timm_marks[] = {
-    "patch_embed.proj.weight", "stages.0.blocks.0.conv2.weight",
-    "patch_embed.backbone.2.conv.weight", "embeds.proj.weight", NULL};
-static const char *const timm_prefixes[] = {"visual.trunk.", "vision_encoder.",
-                                            "", NULL};
-
 const vt_dialect vt_dialects[] = {
-    {"npz", npz_marks, npz_prefixes, true, npz_rows},
-    {"clip", clip_marks, clip_prefixes, true, clip_rows},
-    {"dinov3 gated", dinov3_gated_marks, dinov3_prefixes, false,
-     dinov3_gated_rows},
-    {"dinov3", dinov3_marks, dinov3_prefixes, false, dinov3_rows},
-    {"aimv2", aimv2_marks, aimv2_prefixes, false, aimv2_rows},
-    {"hf", hf_marks, hf_prefixes, false, hf_rows},
-    {"timm", timm_marks, timm_prefixes, true, timm_rows},
-    {NULL, NULL, NULL, false, NULL},
+    {"npz", LIST("embedding/kernel"),
+     LIST("opt/target/", "params/img/", "params/", ""), true, ROWS(npz_rows),
+     0},
+    {"clip", LIST("class_embedding"), LIST("visual."), true, ROWS(clip_rows),
+     0},
+    {"hf",
+     LIST("embeddings.patch_embeddings.projection.weight",
+          "embeddings.patch_embedding.weight"),
+     LIST("vit.", "deit.", "dinov2.", "dinov2_with_registers.", "beit.",
+          "vision_model.", "ijepa.", "data2vec_vision.", "dpt.", ""),
+     false,
+     ROWS(vt_names_encoder, vt_names_key_bias, vt_names_classifier,
+          vt_names_layer, vt_names_tower, hf_rows),
+     VT_NAMES_HF},
+    /* marks of ResNets, MobileCLIP's stem and NaFlex, too */
+    {"timm",
+     LIST("patch_embed.proj.weight", "stages.0.blocks.0.conv2.weight",
+          "patch_embed.backbone.2.conv.weight", "embeds.proj.weight"),
+     LIST("visual.trunk.", "vision_encoder.", ""), true, ROWS(timm_rows),
+     VT_NAMES_TIMM},
+    {.name = NULL},
 };

@@ -1,8 +1,9 @@
 /*
- * dialects.h - tables that map the names of other libraries to timm's: for
- * host/weights and host/convert. The tables are in dialects.c; canonical.c
- * applies them, export.c in reverse. A prefix that all names of a file share is
- * in the dialect's prefixes. What wrappers add to names is removed before
+ * dialects.h - tables that map the names of other libraries to timm's. Those of
+ * whole libraries are in dialects.c; those of one family, in its file in
+ * host/models, which gives them to the functions here. canonical.c applies
+ * them, host/convert in reverse. A prefix that all names of a file share is in
+ * the dialect's prefixes. What wrappers add to names is removed before
  * (canonical.c).
  *
  * A name or pattern may contain
@@ -19,29 +20,16 @@
 /* How a weight's axes change; a bias becomes a vector in all but SAME. */
 typedef enum {
     VT_SAME,
-    VT_FLAT,      /* [1,1,1,C] -> [C] */
-    VT_LINEAR,    /* [in,out] -> [out,in] */
-    VT_CONV,      /* [h,w,in,out] -> [out,in,h,w] */
-    VT_HEADS_IN,  /* [D,H,hd] -> [H hd,D] */
-    VT_HEADS_OUT, /* [H,hd,D] -> [D,H hd] */
-    VT_TOKEN,     /* [D] -> [1,1,D] */
-    VT_TABLE,     /* [N,D] -> [1,N,D] */
-    VT_PATCH,     /* [D,3PP] -> [D,3,P,P] */
-    VT_PATCH_LAST /* [D,PP3] -> [D,3,P,P]; other ranks stay */
+    VT_FLAT,       /* [1,1,1,C] -> [C] */
+    VT_TRANSPOSED, /* [in,out] -> [out,in] */
+    VT_CONV,       /* [h,w,in,out] -> [out,in,h,w] */
+    VT_HEADS_IN,   /* [D,H,hd] -> [H hd,D] */
+    VT_HEADS_OUT,  /* [H,hd,D] -> [D,H hd] */
+    VT_TOKEN,      /* [D] -> [1,1,D] */
+    VT_TABLE,      /* [N,D] -> [1,N,D] */
+    VT_PATCH,      /* [D,3PP] -> [D,3,P,P] */
+    VT_PATCH_LAST  /* [D,PP3] -> [D,3,P,P]; other ranks stay */
 } vt_layout;
-
-/* Model types of HF transformers whose names a row gives when names are made
- * from canonical ones (export.c); reading uses every row. */
-enum {
-    VT_HF_VIT = 1,
-    VT_HF_DEIT = 2,
-    VT_HF_DINOV2 = 4,
-    VT_HF_BEIT = 8,
-    VT_HF_CLIP = 16,
-    VT_HF_SIGLIP = 32,
-    VT_TIMM_BEIT = 64, /* timm's BEiT and EVA */
-    VT_HF_DINOV2_GLU = 128
-};
 
 typedef struct vt_row {
     const char *from;
@@ -50,20 +38,31 @@ typedef struct vt_row {
     uint8_t part, parts;     /* number `part` of `parts` joined along axis 0 */
     uint8_t first, last, of; /* takes shares first..last of `of` of axis 0 */
     bool whole;              /* `from` includes the prefix */
-    uint8_t types;           /* VT_HF_*; 0: not used for writing */
 } vt_row;
 
+/* Libraries to whose names families add their own. */
+typedef enum { VT_NAMES_ALL, VT_NAMES_HF, VT_NAMES_TIMM } vt_names_of;
+
 typedef struct vt_dialect {
-    const char *name;
+    const char *name;            /* the library's */
     const char *const *marks;    /* prefix + any of these identifies it */
     const char *const *prefixes; /* NULL-ended, in the order they are tried */
     bool strict;                 /* names without the prefix are dropped */
-    const vt_row *rows;          /* ended by from == NULL */
+    const vt_row *const *rows;   /* NULL-ended lists of rows */
+    vt_names_of more;            /* families have further rows for it */
 } vt_dialect;
 
-/* Ends with name == NULL. */
-extern const vt_dialect vt_dialects[];
-extern const vt_dialect vt_text_dialects[]; /* of text towers */
+/* What a family adds. */
+struct vt_names {
+    const vt_row *const *rows[3]; /* by vt_names_of; as in a dialect, or NULL */
+    const vt_dialect *dialects;   /* ends with name == NULL; or NULL */
+};
+
+/* Each ends with name == NULL. */
+extern const vt_dialect vt_dialects[], vt_text_dialects[];
+/* Rows of several families of HF, for writing. */
+extern const vt_row vt_names_encoder[], vt_names_key_bias[],
+    vt_names_classifier[], vt_names_layer[], vt_names_tower[];
 
 /* The names of all tensors without what wrappers add, ended by NULL; the caller
  * frees each, and the list, also after an error. */

@@ -11,33 +11,30 @@
  */
 #include "weights/dialect_rows.h"
 
-#define PART(number) .parts = 3, .part = (number)
-#define ATTN "blocks.#.attn."
 /* Beside the towers. */
 #define LOGITS                                                                 \
     WITH("logit_scale", "logit_scale", .whole = true),                         \
         WITH("logit_bias", "logit_bias", .whole = true)
 
 /* HF transformers: models/{clip,siglip}, class *TextTransformer. */
-#define LAYER "encoder.layers.#."
 static const vt_row hf_rows[] = {
     AS("embeddings.token_embedding.weight", "token_embed.weight"),
     WITH("embeddings.position_embedding.weight", "pos_embed",
          .layout = VT_TABLE),
-    AS(LAYER "layer_norm1.%", "blocks.#.norm1.%"),
-    AS(LAYER "layer_norm2.%", "blocks.#.norm2.%"),
-    WITH(LAYER "self_attn.q_proj.%", ATTN "qkv.%", PART(0)),
-    WITH(LAYER "self_attn.k_proj.%", ATTN "qkv.%", PART(1)),
-    WITH(LAYER "self_attn.v_proj.%", ATTN "qkv.%", PART(2)),
-    AS(LAYER "self_attn.out_proj.%", ATTN "proj.%"),
-    AS(LAYER "mlp.fc1.%", "blocks.#.mlp.fc1.%"),
-    AS(LAYER "mlp.fc2.%", "blocks.#.mlp.fc2.%"),
+    AS(LAYERS "layer_norm1.%", "blocks.#.norm1.%"),
+    AS(LAYERS "layer_norm2.%", "blocks.#.norm2.%"),
+    WITH(LAYERS "self_attn.q_proj.%", ATTN "qkv.%", Q),
+    WITH(LAYERS "self_attn.k_proj.%", ATTN "qkv.%", K),
+    WITH(LAYERS "self_attn.v_proj.%", ATTN "qkv.%", V),
+    AS(LAYERS "self_attn.out_proj.%", ATTN "proj.%"),
+    AS(LAYERS "mlp.fc1.%", "blocks.#.mlp.fc1.%"),
+    AS(LAYERS "mlp.fc2.%", "blocks.#.mlp.fc2.%"),
     AS("final_layer_norm.%", "norm.%"),
     AS("head.%", "head.%"),
     WITH("text_projection.weight", "head.weight", .whole = true),
     LOGITS,
     DROP("embeddings.position_ids"),
-    {.from = NULL},
+    END_ROWS,
 };
 
 /* OpenAI's CLIP and open_clip: transformer.py, class TextTransformer. In a
@@ -56,12 +53,12 @@ static const vt_row hf_rows[] = {
         AS(RES "ls_1.gamma", "blocks.#.ls1.gamma"),                            \
         AS(RES "ls_2.gamma", "blocks.#.ls2.gamma"),                            \
         AS("ln_final.%", "norm.%"),                                            \
-        WITH("text_projection", "head.weight", .layout = VT_LINEAR),           \
+        WITH("text_projection", "head.weight", .layout = VT_TRANSPOSED),       \
         AS("text_projection.%", "head.%"), DROP("attn_mask")
 static const vt_row custom_rows[] = {
     OPEN_CLIP,
     LOGITS,
-    {.from = NULL},
+    END_ROWS,
 };
 static const vt_row clip_rows[] = {
     OPEN_CLIP,
@@ -70,19 +67,15 @@ static const vt_row clip_rows[] = {
     DROP("input_resolution"),
     DROP("context_length"),
     DROP("vocab_size"),
-    {.from = NULL},
+    END_ROWS,
 };
 
-static const char *const hf_marks[] = {"embeddings.token_embedding.weight",
-                                       NULL};
-static const char *const hf_prefixes[] = {"text_model.", "", NULL};
-static const char *const clip_marks[] = {"token_embedding.weight", NULL};
-static const char *const custom_prefixes[] = {"text.", NULL};
-static const char *const clip_prefixes[] = {"", NULL};
-
 const vt_dialect vt_text_dialects[] = {
-    {"hf text", hf_marks, hf_prefixes, true, hf_rows},
-    {"open_clip text", clip_marks, custom_prefixes, true, custom_rows},
-    {"clip text", clip_marks, clip_prefixes, true, clip_rows},
-    {NULL, NULL, NULL, false, NULL},
+    {"hf", LIST("embeddings.token_embedding.weight"), LIST("text_model.", ""),
+     true, ROWS(hf_rows), 0},
+    {"open_clip", LIST("token_embedding.weight"), LIST("text."), true,
+     ROWS(custom_rows), 0},
+    {"clip", LIST("token_embedding.weight"), LIST(""), true, ROWS(clip_rows),
+     0},
+    {.name = NULL},
 };

@@ -74,7 +74,7 @@ vitcl_status vt_tensor_part_lay_out(vt_tensor_part *p, vt_layout layout,
     case VT_FLAT:
         set_shape(p, 1, &p->count);
         break;
-    case VT_LINEAR:
+    case VT_TRANSPOSED:
         if (p->rank != 2)
             return misshapen(file, p, "[in,out]");
         permute(p, 2, d, (uint8_t[]){1, 0}, 2, (uint64_t[]){d[1], d[0]});

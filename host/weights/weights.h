@@ -84,10 +84,13 @@ typedef struct vt_weight {
     uint64_t shape[VT_RANK_MAX]; /* after join and layout change */
     uint64_t count;
 } vt_weight;
-/* Renames by the dialect that the names and config (may be NULL) match. Takes
+/* Renames by the dialect that the names match. config: for messages, or NULL;
+ * families: what they add to the dialects, ended by NULL (dialects.h). Takes
  * ownership of `raw` on success. */
+typedef struct vt_names vt_names;
 vitcl_status vt_weights_new(vt_weights **out, vt_tensors *raw,
-                            const vt_json *config);
+                            const vt_json *config,
+                            const vt_names *const *families);
 /* The same for the text tower in the file. */
 vitcl_status vt_weights_new_text(vt_weights **out, vt_tensors *raw);
 const vt_weight *vt_weights_get(const vt_weights *w, const char *name);

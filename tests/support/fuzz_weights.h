@@ -4,6 +4,7 @@
  */
 #ifndef VT_TESTS_FUZZ_WEIGHTS_H
 #define VT_TESTS_FUZZ_WEIGHTS_H
+#include "models/family.h"
 #include "weights/weights.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static inline void fuzz_weights(const uint8_t *bytes, size_t size)
     for (size_t i = 0; i < vt_tensors_count(t); i++)
         if (vt_tensors_at(t, i)->count <= 1 << 16)
             vt_tensor_f32(f, vt_tensors_at(t, i));
-    if (vt_weights_new(&w, t, NULL) == VITCL_OK) {
+    if (vt_weights_new(&w, t, NULL, vt_names_of_families) == VITCL_OK) {
         for (size_t i = 0; i < vt_weights_count(w); i++)
             if (vt_weights_at(w, i)->count <= 1 << 16)
                 vt_weight_f32(f, w, vt_weights_at(w, i));

@@ -532,8 +532,7 @@ Test(convert, the_ratio_gives_the_width)
             double ratio = 0;
             char *args = NULL, text[512];
 
-            cr_assert_eq(vt_timm_args_new(&args, &c, "vit_base_patch16_224",
-                                          false, 32, 32),
+            cr_assert_eq(vt_timm_args_new(&args, &c, false, 32, 32, "args"),
                          VITCL_OK, "%s", vt_message());
             snprintf(text, sizeof text, "{%s}", args);
             cr_assert_eq(vt_json_parse(&json, text, strlen(text), 4, "args"),

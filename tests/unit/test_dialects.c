@@ -6,6 +6,7 @@
  * follow from indices.
  */
 #include "base/memory.h"
+#include "models/family.h"
 #include "support/pictures.h"
 #include "weights/weights.h"
 
@@ -44,7 +45,7 @@ static vitcl_status open_made(vt_weights **out, const made *list, size_t n)
                  vt_message());
     cr_assert_eq(vt_tensors_open(&raw, path), VITCL_OK, "%s", vt_message());
     vt_test_remove(folder);
-    vitcl_status st = vt_weights_new(out, raw, NULL);
+    vitcl_status st = vt_weights_new(out, raw, NULL, vt_names_of_families);
     if (st != VITCL_OK)
         vt_tensors_free(raw);
     return st;

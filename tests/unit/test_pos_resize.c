@@ -39,7 +39,7 @@ static vitcl_status resize_grid(float *out, const float *in, const int size[4],
                                 int k)
 {
     static const vt_pos_rule rules[] = {
-        VT_POS_TIMM,   VT_POS_HF,     VT_POS_DINOV2, VT_POS_GOOGLE,
+        VT_POS_TIMM,   VT_POS_HF,     VT_POS_OFFSET, VT_POS_GOOGLE,
         VT_POS_LINEAR, VT_POS_SMOOTH, VT_POS_TIMM /* of a square */};
 
     return vt_pos_resize(out, in, size[0], size[1], size[2], size[3], 3,

@@ -103,7 +103,8 @@ static int append(char **list, const inspect_files *f, const inspect_figure *g,
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    vt_json_writer w = {out, true, *list != NULL, 1};
+    vt_json_writer w = {
+        .f = out, .spaced = true, .more = *list != NULL, .depth = 1};
 
     if (!out)
         return fail("out of memory");
