@@ -594,8 +594,8 @@ def cases(path):
 
 def rows(source, path):
     """Prints the keys without effect that no case of a base shows to be without; are there any?"""
-    found = re.findall(r'^    IDLE\(((?:"\w+"\s*)+)\)', pathlib.Path(source).read_text(), re.M)
-    keys = {"".join(re.findall(r"\w+", key)) for key in found}
+    words = re.search(r'^static const char idle\[\] =([^;]+);', pathlib.Path(source).read_text(), re.M)[1]
+    keys = set("".join(re.findall(r'"(.*)"', words)).split("|"))
     file, lacking = json.loads(pathlib.Path(path).read_text()), set(IDLE) ^ keys
     for base in file["bases"]:
         shown = {k for c in file["cases"] if c["base"] == base and "ids" not in c

@@ -27,12 +27,10 @@ enum {
     FLAG = VT_JSON_FLAG,
     LIST = VT_JSON_LIST,
     OBJECT = VT_JSON_OBJECT,
-    TOKEN = TEXT | OBJECT,
-    ANY = 0
+    TOKEN = TEXT | OBJECT
 };
 
-/* only: NULL: any value; "": no value (null, or nothing in it); else JSON
- * texts, separated by "|". */
+/* only: NULL: any value; else JSON texts, separated by "|". */
 typedef struct key {
     vt_json_row row;
     const char *only;
@@ -42,14 +40,6 @@ typedef struct key {
     {                                                                          \
         {(name), (types)}, NULL                                                \
     } /* read elsewhere */
-#define IDLE(name)                                                             \
-    {                                                                          \
-        {(name), ANY}, NULL                                                    \
-    } /* no effect on ids */
-#define NONE(name)                                                             \
-    {                                                                          \
-        {(name), ANY}, ""                                                      \
-    }
 #define ONLY(name, types, values)                                              \
     {                                                                          \
         {(name), (types)}, (values)                                            \
@@ -80,62 +70,29 @@ static const key config_keys[] = {
     READ("legacy", FLAG),           /* SiglipTokenizer */
     READ("add_prefix_space", FLAG), /* XLMRobertaTokenizer */
     READ("extra_ids", COUNT),       /* T5Tokenizer */
-    /* the vocabulary itself, in place of that of the files */
-    NONE("vocab"),
-    NONE("merges"),
-    NONE("tokenizer_object"),
-    NONE("gguf_file"),
-    NONE("post_processor"),
-    NONE("fast_tokenizer_files"), /* others in place of tokenizer.json */
-    NONE("init_inputs"),
-    NONE("model_specific_special_tokens"),
-    NONE("tokenizer_padding"),
-    NONE("tokenizer_truncation"),
-    NONE("_json_padding"),
-    NONE("_json_truncation"),
-    NONE("_spm_precompiled_charsmap"),
-    NONE("sp_model_kwargs"), /* such as random segments */
-    IDLE("vocab_file"),      /* those of the folder count */
-    IDLE("merges_file"),
-    IDLE("tokenizer_file"),
-    IDLE("spm_file"),
-    IDLE("special_tokens_map_file"),
-    IDLE("added_tokens_file"),
-    IDLE("name_or_path"),
-    IDLE("processor_class"),
-    IDLE("backend"),
-    IDLE("files_loaded"),
-    IDLE("is_local"),
-    IDLE("local_files_only"),
-    IDLE("use_fast"),
-    IDLE("from_slow"),
-    IDLE("unk_id"), /* only without a tokenizer.json */
-    IDLE("max_length"),
-    IDLE("stride"),
-    IDLE("truncation_strategy"),
-    IDLE("pad_to_multiple_of"),
-    IDLE("pad_token_type_id"),
-    IDLE("token_type_ids_pattern"),
-    IDLE("token_type_ids_include_special_tokens"),
-    IDLE("special_tokens_pattern"),
-    IDLE("verbose"),
-    IDLE("chat_template"),
-    IDLE("response_template"),
-    IDLE("response_schema"),
-    IDLE("chat_control_tokens"),
-    IDLE("errors"), /* of decoding, like the next ones */
-    IDLE("clean_up_tokenization_spaces"),
-    IDLE("clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_"
-         "output"),
-    IDLE("spaces_between_special_tokens"),
-    IDLE("fix_mistral_regex"), /* of other models */
-    IDLE("trim_offsets"),
-    IDLE("strip_accents"),
-    IDLE("tokenize_chinese_chars"),
-    IDLE("transformers_version"),
-    IDLE("use_default_system_prompt"),
-    IDLE("_commit_hash"),
 };
+
+/* These must have no value: others than the files of the folder, and settings
+ * such as random segments. */
+static const char none[] =
+    "vocab|merges|tokenizer_object|gguf_file|post_processor|"
+    "fast_tokenizer_files|init_inputs|model_specific_special_tokens|"
+    "tokenizer_padding|tokenizer_truncation|_json_padding|_json_truncation|"
+    "_spm_precompiled_charsmap|sp_model_kwargs";
+/* Without effect on ids: files, because those of the folder count; what is only
+ * for decoding or other models; unk_id without a tokenizer.json. */
+static const char idle[] =
+    "vocab_file|merges_file|tokenizer_file|spm_file|special_tokens_map_file|"
+    "added_tokens_file|name_or_path|processor_class|backend|files_loaded|"
+    "is_local|local_files_only|use_fast|from_slow|unk_id|max_length|stride|"
+    "truncation_strategy|pad_to_multiple_of|pad_token_type_id|"
+    "token_type_ids_pattern|token_type_ids_include_special_tokens|"
+    "special_tokens_pattern|verbose|chat_template|response_template|"
+    "response_schema|chat_control_tokens|errors|clean_up_tokenization_spaces|"
+    "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output|"
+    "spaces_between_special_tokens|fix_mistral_regex|trim_offsets|"
+    "strip_accents|tokenize_chinese_chars|transformers_version|"
+    "use_default_system_prompt|_commit_hash";
 
 static const key json_keys[] = {
     ONLY("version", TEXT, "\"1.0\""),
@@ -199,7 +156,6 @@ static vitcl_status check_key(bool *known, const key *keys, size_t n,
                               const char *name)
 {
     vitcl_status st = VITCL_OK;
-    const char *text;
     size_t i = 0;
 
     while (i < n && strcmp(keys[i].row.key, vt_json_key(v)) != 0)
@@ -207,11 +163,8 @@ static vitcl_status check_key(bool *known, const key *keys, size_t n,
     *known = i < n;
     if (i == n)
         return VITCL_OK;
-    if (keys[i].row.types)
-        VT_TRY(vt_json_types(root, &keys[i].row, 1, "the", name));
-    if (!vt_json_string(&text, v) || *text || /* else "gguf_file": "" */
-        (keys[i].only && *keys[i].only))
-        st = vt_json_only(v, keys[i].only, "the", name);
+    VT_TRY(vt_json_types(root, &keys[i].row, 1, "the", name));
+    st = vt_json_only(v, keys[i].only, "the", name);
 done:
     return st;
 }
@@ -227,6 +180,7 @@ vitcl_status vt_token_keys_config(const vt_json *root, bool map,
                                   const char *name)
 {
     vitcl_status st = VITCL_OK;
+    const char *text;
     bool known;
 
     VT_TRY(check_object(root, name));
@@ -239,7 +193,10 @@ vitcl_status vt_token_keys_config(const vt_json *root, bool map,
                            vt_json_key(v)));
         VT_TRY(check_key(&known, config_keys, VT_COUNT(config_keys), root, v,
                          name));
-        if (!known)
+        if (!known && vt_one_of(none, vt_json_key(v))) {
+            if (!vt_json_string(&text, v) || *text) /* else "gguf_file": "" */
+                VT_TRY(vt_json_only(v, "", "the", name));
+        } else if (!known && !vt_one_of(idle, vt_json_key(v)))
             vt_log("tokenizer %s: transformers does not read %s, nor does "
                    "vitcl",
                    name, vt_json_key(v));
