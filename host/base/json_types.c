@@ -49,13 +49,14 @@ static const char *wanted(int types)
 vitcl_status vt_json_types(const vt_json *object, const vt_json_row *rows,
                            size_t count, const char *whose, const char *name)
 {
-    for (size_t i = 0; i < count; i++) {
-        const vt_json *v = vt_json_get(object, rows[i].key);
-
-        if (v && !vt_json_is_null(v) && !is(v, rows[i].types))
-            return vt_fail(VITCL_ECORRUPT, "%s: %s %s is not %s", name, whose,
-                           rows[i].key, wanted(rows[i].types));
-    }
+    if (!vt_json_is_object(object))
+        return VITCL_OK;
+    for (size_t i = 0; i < count; i++)
+        for (const vt_json *v = vt_json_first(object); v; v = vt_json_next(v))
+            if (!vt_json_is_null(v) && !is(v, rows[i].types) &&
+                vt_one_of(rows[i].keys, vt_json_key(v)))
+                return vt_fail(VITCL_ECORRUPT, "%s: %s %s is not %s", name,
+                               whose, vt_json_key(v), wanted(rows[i].types));
     return VITCL_OK;
 }
 

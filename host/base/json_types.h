@@ -18,8 +18,8 @@ enum {
 };
 
 typedef struct vt_json_row {
-    const char *key;
-    int types; /* any of these */
+    const char *keys; /* with "|" between */
+    int types;        /* any of these */
 } vt_json_row;
 
 /* Fails with VITCL_ECORRUPT at the first member of another type. Missing

@@ -127,11 +127,29 @@ vitcl_status vt_preprocess_check(const vt_preprocess *p, const char *name);
 /* As timm, refuses keys of a pretrained_cfg that it does not have; NULL: there
  * is none. */
 vitcl_status vt_preprocess_timm_keys(const vt_json *cfg, const char *name);
-/* preprocessor NULL: the defaults of transformers. usual: the processor of a
- * model whose file names none, such as "CLIP"; NULL: "ViT". Says Pillow's or
+/* The defaults of a processor of Hugging Face. */
+typedef struct vt_processor {
+    const char *name; /* before ImageProcessor or FeatureExtractor */
+    const float *mean, *std;
+    vt_filter filter;
+    uint32_t size, crop_size; /* 0: what the model reads */
+    bool shortest;            /* is the size one of the shortest edge? */
+    bool number_shortest;     /* and a bare number as `size`? */
+    bool crop;
+    bool on_white;    /* do_convert_rgb; else alpha is dropped */
+    uint32_t patches; /* NaFlex: max_num_patches */
+} vt_processor;
+extern const float vt_zeros[3], vt_ones[3], vt_halves[3], vt_imagenet_mean[3],
+    vt_imagenet_std[3], vt_clip_mean[3], vt_clip_std[3];
+typedef struct vt_processor_list {
+    const vt_processor *const *all; /* lists that end without a name; NULL */
+    const char *usual; /* of a model whose file names none, such as "CLIP" */
+} vt_processor_list;
+
+/* preprocessor NULL: the defaults of transformers. Says Pillow's or
  * torchvision's by the preprocessor alone. */
 vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
-                              const char *usual, uint32_t height,
+                              const vt_processor_list *of, uint32_t height,
                               uint32_t width, const char *name);
 /* Whose resize transformers had by default when it saved these files. joined:
  * the preprocessor is a part of processor_config.json, as since transformers 5.
@@ -142,12 +160,13 @@ vt_pixels vt_hf_pixels(const vt_json *preprocessor, bool joined,
  * is another processor. */
 vitcl_status vt_preprocess_hf_patches(uint32_t *patches,
                                       const vt_json *preprocessor,
-                                      const char *usual, uint32_t patch,
-                                      const char *name);
+                                      const vt_processor_list *of,
+                                      uint32_t patch, const char *name);
 /* The size of the pictures that this processor makes. */
 vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
                                    const vt_json *preprocessor,
-                                   const char *usual, const char *name);
+                                   const vt_processor_list *of,
+                                   const char *name);
 /* The preprocessing of Google's .npz files, which have no config. */
 void vt_preprocess_default(vt_preprocess *out, uint32_t height, uint32_t width);
 

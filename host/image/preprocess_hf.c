@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const float zero[3] = {0, 0, 0}, one[3] = {1, 1, 1};
-static const float half[3] = {0.5f, 0.5f, 0.5f};
-static const float imagenet_mean[3] = {0.485f, 0.456f, 0.406f};
-static const float imagenet_std[3] = {0.229f, 0.224f, 0.225f};
-static const float clip_mean[3] = {0.48145466f, 0.4578275f, 0.40821073f};
-static const float clip_std[3] = {0.26862954f, 0.26130258f, 0.27577711f};
+const float vt_zeros[3] = {0, 0, 0}, vt_ones[3] = {1, 1, 1};
+const float vt_halves[3] = {0.5f, 0.5f, 0.5f};
+const float vt_imagenet_mean[3] = {0.485f, 0.456f, 0.406f};
+const float vt_imagenet_std[3] = {0.229f, 0.224f, 0.225f};
+const float vt_clip_mean[3] = {0.48145466f, 0.4578275f, 0.40821073f};
+const float vt_clip_std[3] = {0.26862954f, 0.26130258f, 0.27577711f};
 
 /* The first two are NaFlex's. */
 static const char *const patch_keys[] = {
@@ -36,43 +36,6 @@ static const char *const box_keys[] = {
     "do_pad",   "pad_size", "pad_and_return_pixel_mask",
     "max_size", "format",   "do_convert_annotations",
     NULL};
-
-/* The defaults of a processor. */
-typedef struct hf_kind {
-    const char *processor; /* before ImageProcessor or FeatureExtractor */
-    bool shortest;         /* is the default size one of the shortest edge? */
-    bool number_shortest;  /* and a bare number as `size`? */
-    bool crop;
-    bool on_white;            /* do_convert_rgb; else alpha is dropped */
-    uint32_t size, crop_size; /* 0: what the model reads */
-    vt_filter filter;
-    const float *mean, *std;
-    uint32_t patches; /* NaFlex: max_num_patches */
-} hf_kind;
-
-static const hf_kind hf_kinds[] = {
-    {"ViT", false, false, false, false, 224, 0, VT_BILINEAR, half, half, 0},
-    {"DeiT", false, false, true, false, 256, 224, VT_BICUBIC, half, half, 0},
-    {"Beit", false, false, false, false, 224, 224, VT_BICUBIC, half, half, 0},
-    {"CLIP", true, true, true, true, 224, 224, VT_BICUBIC, clip_mean, clip_std,
-     0},
-    {"ChineseCLIP", true, true, true, true, 224, 224, VT_BICUBIC, clip_mean,
-     clip_std, 0},
-    {"DPT", false, false, false, false, 384, 0, VT_BICUBIC, half, half, 0},
-    {"Tipsv2", false, false, false, true, 448, 0, VT_BILINEAR, zero, one, 0},
-    {"Yolos", false, true, false, false, 0, 0, VT_BILINEAR, imagenet_mean,
-     imagenet_std, 0},
-    {"Bit", true, true, true, true, 224, 224, VT_BICUBIC, clip_mean, clip_std,
-     0},
-    {"ViTHybrid", true, true, true, true, 224, 224, VT_BICUBIC, clip_mean,
-     clip_std, 0},
-    /* transformers resizes them as floats, here as 8 bits */
-    {"DINOv3ViT", false, false, false, false, 224, 0, VT_BILINEAR,
-     imagenet_mean, imagenet_std, 0},
-    {"Siglip", false, true, false, true, 224, 0, VT_BICUBIC, half, half, 0},
-    {"Siglip2", false, true, false, false, 224, 0, VT_BILINEAR, half, half,
-     256},
-};
 
 static bool hf_processor(const char **word, const vt_json *c)
 {
@@ -126,29 +89,33 @@ vt_pixels vt_hf_pixels(const vt_json *preprocessor, bool joined,
     return five ? VT_PIXELS_TORCHVISION : VT_PIXELS_PILLOW;
 }
 
-static vitcl_status hf_find(const hf_kind **out, const vt_json *c,
-                            const char *usual, const char *name)
+/* The first that is the word's, or whose name is `usual`. */
+static const vt_processor *hf_pick(const vt_processor *const *all,
+                                   const char *word, const char *usual)
+{
+    for (; *all; all++)
+        for (const vt_processor *p = *all; p->name; p++)
+            if (word ? is_processor(word, p->name)
+                     : strcmp(p->name, usual) == 0)
+                return p;
+    return NULL;
+}
+
+static vitcl_status hf_find(const vt_processor **out, const vt_json *c,
+                            const vt_processor_list *of, const char *name)
 {
     const char *word = NULL;
 
-    *out = NULL;
-    if (hf_processor(&word, c)) {
-        for (size_t i = 0; i < VT_COUNT(hf_kinds); i++)
-            if (is_processor(word, hf_kinds[i].processor)) {
-                *out = &hf_kinds[i];
-                return VITCL_OK;
-            }
+    hf_processor(&word, c);
+    *out = hf_pick(of->all, word, of->usual);
+    if (!*out && word)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: unknown image_processor_type \"%s\"", name, word);
-    }
-    for (size_t i = 0; i < VT_COUNT(hf_kinds); i++)
-        if (strcmp(hf_kinds[i].processor, usual ? usual : "ViT") == 0)
-            *out = &hf_kinds[i];
     return *out ? VITCL_OK
                 : vt_fail(VITCL_EUNSUPPORTED,
                           "%s: unknown preprocessing of \"%s\" models; add a "
                           "preprocessor_config.json",
-                          name, usual);
+                          name, of->usual);
 }
 
 /* `size` or `crop_size`: n, [h, w], [n], {height, width}, {shortest_edge}.
@@ -248,7 +215,7 @@ typedef struct hf_sizes {
     bool resize, crop, shortest;
 } hf_sizes;
 
-static vitcl_status hf_read_sizes(hf_sizes *out, const hf_kind *kind,
+static vitcl_status hf_read_sizes(hf_sizes *out, const vt_processor *kind,
                                   const vt_json *c, uint32_t height,
                                   uint32_t width, const char *name)
 {
@@ -295,8 +262,8 @@ done:
     return st;
 }
 
-static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
-                             const char *usual, const char *name)
+static vitcl_status hf_begin(const vt_processor **kind, const vt_json *c,
+                             const vt_processor_list *of, const char *name)
 {
     const vt_json *device = vt_json_get(c, "device");
     const char *word;
@@ -304,7 +271,7 @@ static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
     if (c && !vt_json_is_object(c))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the preprocessor's config is not an object", name);
-    VT_RET(hf_find(kind, c, usual, name));
+    VT_RET(hf_find(kind, c, of, name));
     VT_RET(vt_how_keys(c, (*kind)->patches ? patch_keys : hf_keys,
                        (*kind)->size ? NULL : box_keys, name));
     /* torchvision's resize on another one gives other pixels */
@@ -316,16 +283,16 @@ static vitcl_status hf_begin(const hf_kind **kind, const vt_json *c,
 
 vitcl_status vt_preprocess_hf_patches(uint32_t *patches,
                                       const vt_json *preprocessor,
-                                      const char *usual, uint32_t patch,
-                                      const char *name)
+                                      const vt_processor_list *of,
+                                      uint32_t patch, const char *name)
 {
     const vt_json *size = vt_json_get(preprocessor, "patch_size");
     const vt_json *most = vt_json_get(preprocessor, "max_num_patches");
-    const hf_kind *kind = NULL;
+    const vt_processor *kind = NULL;
     uint64_t n = 16;
     vitcl_status st;
 
-    VT_TRY(hf_begin(&kind, preprocessor, usual, name));
+    VT_TRY(hf_begin(&kind, preprocessor, of, name));
     *patches = kind->patches;
     if (!*patches)
         goto done;
@@ -339,12 +306,13 @@ done:
 
 vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
                                    const vt_json *preprocessor,
-                                   const char *usual, const char *name)
+                                   const vt_processor_list *of,
+                                   const char *name)
 {
-    const hf_kind *kind = NULL;
+    const vt_processor *kind = NULL;
     hf_sizes s = {0};
 
-    VT_RET(hf_begin(&kind, preprocessor, usual, name));
+    VT_RET(hf_begin(&kind, preprocessor, of, name));
     VT_RET(hf_read_sizes(&s, kind, preprocessor, 0, 0, name));
     if (s.crop)
         *height = s.crop_h, *width = s.crop_w;
@@ -358,16 +326,16 @@ vitcl_status vt_preprocess_hf_size(uint32_t *height, uint32_t *width,
 }
 
 vitcl_status vt_preprocess_hf(vt_preprocess *out, const vt_json *preprocessor,
-                              const char *usual, uint32_t height,
+                              const vt_processor_list *of, uint32_t height,
                               uint32_t width, const char *name)
 {
     const vt_json *c = preprocessor;
     vt_preprocess p = {.height = height, .width = width};
-    const hf_kind *kind = NULL;
+    const vt_processor *kind = NULL;
     hf_sizes s = {0};
 
     VT_RET(vt_how_target(height, width));
-    VT_RET(hf_begin(&kind, c, usual, name));
+    VT_RET(hf_begin(&kind, c, of, name));
     p.filter = kind->filter;
     p.pixels = vt_hf_pixels(c, false, NULL);
     p.on_white = kind->on_white;

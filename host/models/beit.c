@@ -78,9 +78,7 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 }
 
 static const vt_field hf_fields[] = {
-    VT_HF_SIZES,
-    SIZE("intermediate_size", mlp, VT_MOST_MLP),
-    VT_HF_PICTURES("layer_norm_eps"),
+    VT_HF_PLAIN,
     FLAG("use_mean_pooling", said.mean, true),
     FIXED("use_mask_token", "false"),
     FLAG("use_absolute_position_embeddings", said.rows, false),
@@ -172,13 +170,14 @@ static const vt_writing as = {
     .unbiased = "BEiT without q and v biases",
 };
 
-static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+static const vt_writing *writing(const vt_config *c)
 {
-    (void)no_embed_class;
     return c->family == &vt_family_beit ? &as : NULL;
 }
 
 const vt_family vt_family_beit = {
+    .processors = {{"Beit", .filter = VT_BICUBIC, .size = 224, .crop_size = 224,
+                    .mean = vt_halves, .std = vt_halves}},
     .name = "beit",
     .looks = "BEiT",
     .hf = classes,

@@ -85,9 +85,7 @@ static const vt_text_class text = {.two_is_highest = true, OF_TEXTS},
                            metaclip_text = {OF_TEXTS};
 
 static const vt_field fields[] = {
-    VT_HF_SIZES,
-    SIZE("intermediate_size", mlp, VT_MOST_MLP),
-    VT_HF_PICTURES("layer_norm_eps"),
+    VT_HF_PLAIN,
     COUNT("projection_dim", said.projection, VT_MOST_WIDTH, 0),
     END,
 };
@@ -125,13 +123,13 @@ static const vt_writing gelu = {.timm = "vit_base_patch16_clip_224", WRITTEN},
                                  .act = VT_ACT_GELU_QUICK,
                                  WRITTEN};
 
-static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+static const vt_writing *writing(const vt_config *c)
 {
-    (void)no_embed_class;
     return !c->pre_norm ? NULL : c->act == VT_ACT_GELU_QUICK ? &quick : &gelu;
 }
 
 const vt_family vt_family_clip = {
+    .processors = {{"CLIP", VT_CLIP_PIXELS}, {"ChineseCLIP", VT_CLIP_PIXELS}},
     .name = "clip",
     .looks = "CLIP vision tower",
     .looks_text = "CLIP text tower",

@@ -12,37 +12,30 @@
 #include "models/fields.h"
 
 static const vt_json_row names[] = {
-    {"architecture", VT_JSON_TEXT},         {"model_type", VT_JSON_TEXT},
-    {"architectures", VT_JSON_LIST},        {"vision_config", VT_JSON_OBJECT},
-    {"vision_config_dict", VT_JSON_OBJECT}, {"text_config", VT_JSON_OBJECT},
-    {"text_config_dict", VT_JSON_OBJECT},
+    {"architecture|model_type", VT_JSON_TEXT},
+    {"architectures", VT_JSON_LIST},
+    {"vision_config|vision_config_dict|text_config|text_config_dict",
+     VT_JSON_OBJECT},
 };
 
 static const vt_json_row model_fields[] = {
     /* timm */
     {"num_classes", VT_JSON_COUNT},
-    {"model_args", VT_JSON_OBJECT},
-    {"pretrained_cfg", VT_JSON_OBJECT},
+    {"model_args|pretrained_cfg|label_descriptions", VT_JSON_OBJECT},
     {"label_names", VT_JSON_LIST | VT_JSON_OBJECT},
-    {"label_descriptions", VT_JSON_OBJECT},
     /* Hugging Face */
     {"id2label", VT_JSON_OBJECT},
-    {"problem_type", VT_JSON_TEXT},
-    {"transformers_version", VT_JSON_TEXT},
-    /* vitcl's hybrids */
+    {"problem_type|transformers_version", VT_JSON_TEXT},
+    /* vitcl's hybrids and trainings */
     {"stem_width", VT_JSON_COUNT},
-    {"stem_layers", VT_JSON_LIST},
-    {"stem_widths", VT_JSON_LIST},
-    {"stem_block", VT_JSON_TEXT},
-    /* vitcl's trainings */
+    {"stem_layers|stem_widths", VT_JSON_LIST},
+    {"stem_block|vitcl_pixels", VT_JSON_TEXT},
     {"vitcl_certainty", VT_JSON_OBJECT},
-    {"vitcl_pixels", VT_JSON_TEXT},
 };
 
 /* The other fields are checked where pictures are prepared. */
 static const vt_json_row timm_cfg[] = {
-    {"input_size", VT_JSON_LIST},
-    {"test_input_size", VT_JSON_LIST},
+    {"input_size|test_input_size", VT_JSON_LIST},
     {"crop_pct", VT_JSON_NUMBER},
 };
 

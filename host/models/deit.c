@@ -78,29 +78,24 @@ static const vt_row names[] = {
     END_ROWS,
 };
 
-/* HF has DeiT-3 as DINOv2. */
-static const vt_writing
-    distilled = {.timm = "deit_base_distilled_patch16_224",
-                 .type = "deit",
-                 .with_head = "DeiTForImageClassificationWithTeacher",
-                 .without = "DeiTModel",
-                 .prefix = "deit.",
-                 .keys = &vt_hf_vit,
-                 .names = ROWS(vt_names_encoder, vt_names_key_bias,
-                               vt_names_layer, names)},
-    three = {.timm = "deit3_base_patch16_224", .no_embed_class = true};
+static const vt_writing as = {
+    .timm = "deit_base_distilled_patch16_224",
+    .type = "deit",
+    .with_head = "DeiTForImageClassificationWithTeacher",
+    .without = "DeiTModel",
+    .prefix = "deit.",
+    .keys = &vt_hf_vit,
+    .names = ROWS(vt_names_encoder, vt_names_key_bias, vt_names_layer, names),
+};
 
-static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+static const vt_writing *writing(const vt_config *c)
 {
-    if (c->dist_token)
-        return &distilled;
-    return no_embed_class && c->layer_scale && !c->registers && !c->swiglu &&
-                   !c->pre_norm && !c->attn_pool
-               ? &three
-               : NULL;
+    return c->dist_token ? &as : NULL;
 }
 
 const vt_family vt_family_deit = {
+    .processors = {{"DeiT", .filter = VT_BICUBIC, .size = 256, .crop_size = 224,
+                    .crop = true, .mean = vt_halves, .std = vt_halves}},
     .name = "deit",
     .looks = "DeiT",
     .args = &vt_timm_vit,

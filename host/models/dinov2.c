@@ -141,9 +141,14 @@ static const vt_row read_names[] = {
     END_ROWS,
 };
 
+/* DeiT-3, which HF has as DINOv2. */
+static const vt_writing deit3 = {.timm = "deit3_base_patch16_224",
+                                 .no_embed_class = true};
+
 #define WRITTEN(of_timm, of_hf, class, keys_, mlp_, n, gated)                  \
     {                                                                          \
-        .timm = (of_timm), .type = (of_hf), .prefix = of_hf ".",               \
+        .bare = (n) || (gated) ? NULL : &deit3, .timm = (of_timm),             \
+        .type = (of_hf), .prefix = of_hf ".",                                  \
         .with_head = class "ForImageClassification", .without = class "Model", \
         .keys = &(keys_), .registers = (n), .no_embed_class = (n) > 0,         \
         .swiglu = (gated), .wide_head = true,                                  \
@@ -160,15 +165,17 @@ static const vt_writing as[2][2] = {
      WRITTEN("vit_giant_patch14_reg4_dinov2", "dinov2_with_registers",
              "Dinov2WithRegisters", with_keys, swiglu, 4, true)}};
 
-static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+static const vt_writing *writing(const vt_config *c)
 {
-    (void)no_embed_class;
     return c->layer_scale && !c->pre_norm && !c->attn_pool
                ? &as[c->registers > 0][c->swiglu]
                : NULL;
 }
 
 const vt_family vt_family_dinov2 = {
+    .processors = {{"Bit", VT_CLIP_PIXELS},
+                   {"Tipsv2", .filter = VT_BILINEAR, .size = 448,
+                    .on_white = true, .mean = vt_zeros, .std = vt_ones}},
     .name = "dinov2",
     .looks = "DINOv2",
     .args = &vt_timm_vit,

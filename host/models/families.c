@@ -15,13 +15,17 @@ const vt_family *const vt_families[] = {VT_FAMILIES(VT_FAMILY_ROW) NULL};
 const vt_names *const vt_names_of_families[] = {VT_FAMILIES(VT_FAMILY_NAMES)
                                                     NULL};
 
+#define VT_FAMILY_PROCESSORS(name) vt_family_##name.processors,
+const vt_processor *const vt_processors_of_families[] = {
+    VT_FAMILIES(VT_FAMILY_PROCESSORS) NULL};
+
 const vt_writing *vt_writing_of(const vt_config *c, bool no_embed_class)
 {
     const vt_writing *how = NULL;
 
     for (const vt_family *const *f = vt_families; !how; f++)
-        how = (*f)->writing ? (*f)->writing(c, no_embed_class) : NULL;
-    return how;
+        how = (*f)->writing ? (*f)->writing(c) : NULL;
+    return no_embed_class && how->bare ? how->bare : how;
 }
 
 /* Is the name one of "a*|*b"? */

@@ -7,6 +7,7 @@
  */
 #ifndef VT_MODELS_FAMILY_H
 #define VT_MODELS_FAMILY_H
+#include "image/image.h"
 #include "models/model.h"
 #include "weights/dialects.h"
 
@@ -29,7 +30,7 @@ extern const vt_text_class vt_siglip_text; /* NaFlex's, too */
 typedef struct vt_hf_class {
     const char *types;          /* model_types, separated by "|" */
     const struct vt_keys *keys; /* see fields.h */
-    const char *processor; /* if its files name none: image/preprocess_hf.c */
+    const char *processor;      /* if its files name none */
     /* They are of two towers: with "_vision_model" behind it a type is of the
      * picture tower alone, with "_text_model" of the text tower. */
     bool towers;
@@ -48,6 +49,8 @@ typedef struct vt_hf_class {
 typedef struct vt_writing {
     /* timm's constructor, what it has without arguments, and ... */
     const char *timm;
+    const struct vt_writing *bare; /* timm's, if positions have no rows for
+                                    * prefix tokens; NULL: this one */
     bool no_class_token, no_embed_class; /* the latter: without positions */
     bool tables;   /* relative positions instead of absolute ones */
     int registers; /* HF's class: has registers */
@@ -93,6 +96,12 @@ typedef struct vt_mark {
     const char *text;
 } vt_mark;
 
+/* Of several processors. */
+#define VT_CLIP_PIXELS                                                         \
+    .mean = vt_clip_mean, .std = vt_clip_std, .filter = VT_BICUBIC,            \
+    .size = 224, .crop_size = 224, .shortest = true, .number_shortest = true,  \
+    .crop = true, .on_white = true
+
 struct vt_family {
     const char *name;
     const char *looks;      /* "the file looks like a <looks>" */
@@ -102,11 +111,11 @@ struct vt_family {
                              * "|" between; NULL: none */
     const struct vt_keys *args; /* timm's model_args: see fields.h */
     const vt_mark *marks;       /* end without a part; NULL: none */
+    vt_processor processors[3]; /* of HF; ends without a name */
     vt_names names; /* of tensors; in a dialect of its own or a library's */
     /* How a model is written that is of this kind, of any family; NULL: it is
-     * not. no_embed_class: for timm, positions have no rows for prefix
-     * tokens. */
-    const vt_writing *(*writing)(const vt_config *c, bool no_embed_class);
+     * not. */
+    const vt_writing *(*writing)(const vt_config *c);
     /* Where names do not show it: is this checkpoint of this family? One of the
      * two may be NULL. NULL: the names decide. */
     bool (*match)(const vt_json *config, const vt_weights *w);
@@ -156,9 +165,13 @@ extern const vt_family *const vt_families[]; /* end with NULL */
 
 /* The family of a checkpoint; NULL: none. One of the two may be NULL. */
 const vt_family *vt_family_find(const vt_json *config, const vt_weights *w);
+extern const vt_processor *const vt_processors_of_families[]; /* likewise */
+#define VT_PROCESSORS(usual)                                                   \
+    (&(vt_processor_list){vt_processors_of_families, (usual)})
 /* What families add to the tables of names; ends with NULL. */
 extern const vt_names *const vt_names_of_families[];
-/* How a model is written. no_embed_class: see vt_family. Never NULL. */
+/* How a model is written. no_embed_class: for timm, positions have no rows for
+ * prefix tokens. Never NULL. */
 const vt_writing *vt_writing_of(const vt_config *c, bool no_embed_class);
 /* The family whose text tower this is. */
 const vt_family *vt_family_of_text(bool sigmoid);

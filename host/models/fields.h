@@ -84,6 +84,9 @@ typedef struct vt_field {
 #define VT_HF_PICTURES(eps)                                                    \
     ACT("hidden_act"), EPS(eps), SIDES("image_size", height),                  \
         SIDES("patch_size", patch_h)
+#define VT_HF_PLAIN                                                            \
+    VT_HF_SIZES, SIZE("intermediate_size", mlp, VT_MOST_MLP),                  \
+        VT_HF_PICTURES("layer_norm_eps")
 /* ... and of timm. */
 #define VT_TIMM_FIELDS                                                         \
     SIDES("img_size", height), SIDES("patch_size", patch_h),                   \

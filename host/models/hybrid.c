@@ -134,14 +134,13 @@ static const vt_row names[] = {
     END_ROWS,
 };
 
-static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+static const vt_writing *writing(const vt_config *c)
 {
     static const vt_writing tiny = {.timm = "vit_tiny_r_s16_p8_224"},
                             small = {.timm = "vit_small_r26_s32_224"},
                             base = {.timm = "vit_base_r50_s16_224"},
                             large = {.timm = "vit_large_r50_s32_224"};
 
-    (void)no_embed_class;
     return !c->stem_width[0]                               ? NULL
            : c->stem_only                                  ? &tiny
            : c->stem_stages == 3                           ? &base
@@ -150,6 +149,7 @@ static const vt_writing *writing(const vt_config *c, bool no_embed_class)
 }
 
 const vt_family vt_family_hybrid = {
+    .processors = {{"ViTHybrid", VT_CLIP_PIXELS}},
     .names.rows = {[VT_NAMES_HF] = ROWS(names)},
     .writing = writing,
     .name = "hybrid",

@@ -129,9 +129,7 @@ done:
 }
 
 static const vt_field hf_fields[] = {
-    VT_HF_SIZES,
-    SIZE("intermediate_size", mlp, VT_MOST_MLP),
-    VT_HF_PICTURES("layer_norm_eps"),
+    VT_HF_PLAIN,
     COUNT("num_patches", budget, VT_MOST_TOKENS, 256),
     FLAG("vision_use_head", said.head, true),
     END,
@@ -207,6 +205,9 @@ static const vt_hf_class classes[] = {
 };
 
 const vt_family vt_family_naflex = {
+    .processors = {{"Siglip2", .filter = VT_BILINEAR, .size = 224,
+                    .number_shortest = true, .patches = 256, .mean = vt_halves,
+                    .std = vt_halves}},
     .name = "naflex",
     .looks = "NaFlex ViT",
     .hf = classes,

@@ -108,35 +108,17 @@ done:
 
 /* ---- types; numbers are checked where they are read ---- */
 
-static const vt_json_row root_types[] = {
-    {"preprocess_cfg", VT_JSON_OBJECT},
-};
-
-static const vt_json_row model_types[] = {
-    {"quick_gelu", VT_JSON_FLAG},
-};
-
-static const vt_json_row text_types[] = {
-    {"pool_type", VT_JSON_TEXT},
-    {"act_kwargs", VT_JSON_OBJECT},
-    {"norm_kwargs", VT_JSON_OBJECT},
-};
-
-static const vt_json_row act_types[] = {
-    {"approximate", VT_JSON_TEXT},
-};
-
-static const vt_json_row picture_types[] = {
-    {"timm_model_name", VT_JSON_TEXT},
-    {"timm_pool", VT_JSON_TEXT},
-};
-
-static const vt_json_row pixel_types[] = {
-    {"mode", VT_JSON_TEXT},
-    {"resize_mode", VT_JSON_TEXT},
-    {"interpolation", VT_JSON_TEXT},
-    {"fill_color", VT_JSON_COUNT},
-};
+static const vt_json_row root_types[] = {{"preprocess_cfg", VT_JSON_OBJECT}},
+                         model_types[] = {{"quick_gelu", VT_JSON_FLAG}},
+                         act_types[] = {{"approximate", VT_JSON_TEXT}},
+                         text_types[] = {{"pool_type", VT_JSON_TEXT},
+                                         {"act_kwargs|norm_kwargs",
+                                          VT_JSON_OBJECT}},
+                         picture_types[] = {{"timm_model_name|timm_pool",
+                                             VT_JSON_TEXT}},
+                         pixel_types[] = {
+                             {"mode|resize_mode|interpolation", VT_JSON_TEXT},
+                             {"fill_color", VT_JSON_COUNT}};
 
 static vitcl_status check_types(const vt_json *o, const vt_json_row *rows,
                                 size_t n, const char *path)
@@ -268,7 +250,7 @@ done:
 
 typedef struct picture {
     int height, width, patch_h, patch_w, layers, dim, heads, classes;
-    bool mean, norm_last, no_pre_norm;
+    bool norm_last, no_pre_norm;
     const char *trunk, *pool, *mode, *filter;
     uint64_t fill; /* of the border */
 } picture;
@@ -307,8 +289,9 @@ static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
         vt_config_number(&x->dim, v, "width", VT_MOST_WIDTH, &bad);
         vt_config_number(&head, v, "head_width", VT_MOST_WIDTH, &bad);
         vt_json_bool(&x->no_pre_norm, vt_json_get(v, "no_ln_pre"));
-        x->mean = strcmp(vt_config_text(v, "pool_type"), "avg") == 0;
-        if (x->mean) /* of one token there is no difference */
+        x->pool =
+            strcmp(vt_config_text(v, "pool_type"), "avg") ? "token" : "avg";
+        if (x->pool[0] == 'a') /* of one token there is no difference */
             vt_json_bool(&x->norm_last, vt_json_get(v, "final_ln_after_pool"));
         x->heads = x->dim / head;
         if (x->heads < 1)
@@ -318,16 +301,16 @@ static vitcl_status read_picture(picture *x, const vt_json *m, const vt_json *v,
 }
 
 /* usual: where it is missing or null */
-static void print_numbers(FILE *f, const char *key, const vt_json *p,
-                          const char *usual)
+static void put_numbers(vt_json_writer *w, const char *key, const vt_json *p,
+                        const char *usual)
 {
     const vt_json *v = vt_json_get(p, key);
 
-    fprintf(f, ",\"%s\":", key);
+    vt_json_put(w, "%s:", key);
     if (!v || vt_json_is_null(v))
-        fprintf(f, "%s", usual);
+        fputs(usual, vt_json_raw(w));
     else
-        vt_json_print(f, v);
+        vt_json_print(vt_json_raw(w), v);
 }
 
 /* open_clip's image_transform(): "shortest" cuts the middle, "squash" changes
@@ -367,20 +350,19 @@ done:
     return st;
 }
 
-static void print_pixels(FILE *f, const vt_json *p, const picture *x)
+static void put_pixels(vt_json_writer *w, const vt_json *p, const picture *x)
 {
-    fprintf(f,
-            "\"pretrained_cfg\":{\"input_size\":[3,%d,%d],"
-            "\"crop_pct\":1.0,\"crop_mode\":\"%s\","
-            "\"interpolation\":\"%s\"",
-            x->height, x->width,
-            strcmp(x->mode, "squash") == 0    ? "squash"
-            : strcmp(x->mode, "longest") == 0 ? "border"
-                                              : "center",
-            x->filter);
-    print_numbers(f, "mean", p, "[0.48145466,0.4578275,0.40821073]");
-    print_numbers(f, "std", p, "[0.26862954,0.26130258,0.27577711]");
-    fprintf(f, "}}");
+    vt_json_put(w,
+                "pretrained_cfg:{input_size:[3 %d %d] crop_pct:1.0 crop_mode:%s"
+                " interpolation:%s",
+                x->height, x->width,
+                strcmp(x->mode, "squash") == 0    ? "squash"
+                : strcmp(x->mode, "longest") == 0 ? "border"
+                                                  : "center",
+                x->filter);
+    put_numbers(w, "mean", p, "[0.48145466,0.4578275,0.40821073]");
+    put_numbers(w, "std", p, "[0.26862954,0.26130258,0.27577711]");
+    vt_json_put(w, "}}");
 }
 
 vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
@@ -391,7 +373,8 @@ vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
     vitcl_status st = VITCL_OK;
     bool quick = false;
     char *json = NULL, *name = NULL;
-    vt_text text = {0};
+    vt_json_writer w = {.f = NULL};
+    vt_text text;
     picture x;
 
     if (!vt_json_is_object(v))
@@ -406,30 +389,24 @@ vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
     vt_json_bool(&quick, vt_json_get(m, "quick_gelu"));
     VT_TRY(vt_format(&name, "%s: open_clip_config.json", path));
     VT_TRY(vt_text_open(&text));
-    fprintf(text.f, "{\"architecture\":");
-    if (x.trunk[0]) {
-        vt_json_print_string(text.f, x.trunk);
-        fprintf(text.f, ",\"model_args\":{\"img_size\":[%d,%d]", x.height,
-                x.width);
-        if (x.pool[0]) {
-            fprintf(text.f, ",\"global_pool\":");
-            vt_json_print_string(text.f, x.pool);
-        }
-    } else {
-        fprintf(text.f,
-                "\"vit_open_clip_%d\",\"model_args\":{\"img_size\":[%d,%d],"
-                "\"patch_size\":[%d,%d],\"embed_dim\":%d,\"depth\":%d,"
-                "\"num_heads\":%d,\"act_layer\":\"%s\",\"global_pool\":\"%s\","
-                "\"pre_norm\":%s",
-                x.height, x.height, x.width, x.patch_h, x.patch_w, x.dim,
-                x.layers, x.heads, quick ? "quick_gelu" : "gelu",
-                x.mean ? "avg" : "token", x.no_pre_norm ? "false" : "true");
-    }
-    fprintf(text.f,
-            "},\"num_classes\":%d,\"open_clip\":true,\"fill_color\":%d,"
-            "\"norm_last\":%s,",
-            x.classes, (int)x.fill, x.norm_last ? "true" : "false");
-    print_pixels(text.f, pixels, &x);
+    w.f = text.f;
+    if (x.trunk[0])
+        vt_json_put(&w, "{architecture:%s model_args:{img_size:[%d %d]",
+                    x.trunk, x.height, x.width);
+    else
+        vt_json_put(&w,
+                    "{architecture:'vit_open_clip_%d' model_args:{"
+                    "img_size:[%d %d] patch_size:[%d %d] embed_dim:%d depth:%d "
+                    "num_heads:%d act_layer:%s pre_norm:%i",
+                    x.height, x.height, x.width, x.patch_h, x.patch_w, x.dim,
+                    x.layers, x.heads, quick ? "quick_gelu" : "gelu",
+                    !x.no_pre_norm);
+    if (x.pool[0])
+        vt_json_put(&w, "global_pool:%s", x.pool);
+    vt_json_put(&w,
+                "} num_classes:%d open_clip:true fill_color:%d norm_last:%i",
+                x.classes, (int)x.fill, x.norm_last);
+    put_pixels(&w, pixels, &x);
     VT_TRY(vt_text_take(&json, &text));
     VT_TRY(vt_json_parse(out, json, strlen(json), 32, name));
 done:

@@ -56,8 +56,8 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
     else if (source == VT_SOURCE_TIMM && m->json)
         st = vt_preprocess_timm(&p, m->json, height, width, file);
     else if (source == VT_SOURCE_HF)
-        st = vt_preprocess_hf(&p, m->preprocessor, processor(m), height, width,
-                              file);
+        st = vt_preprocess_hf(&p, m->preprocessor, VT_PROCESSORS(processor(m)),
+                              height, width, file);
     else
         vt_preprocess_default(&p, height, width);
     VT_TRY(st);
@@ -88,7 +88,8 @@ vitcl_status vt_model_preprocess(vt_preprocess *out, const vt_model *m,
                        "size (--size)",
                        file));
     if (any && m->config.budget && source == VT_SOURCE_HF)
-        VT_TRY(vt_preprocess_hf_patches(&height, m->preprocessor, processor(m),
+        VT_TRY(vt_preprocess_hf_patches(&height, m->preprocessor,
+                                        VT_PROCESSORS(processor(m)),
                                         (uint32_t)m->config.patch_h, file));
     if (any && vt_model_patches(m))
         vt_preprocess_any(&p, (uint32_t)m->config.patch_h,
@@ -113,7 +114,8 @@ int vt_model_patches(const vt_model *m)
     if (!c->budget || m->patches)
         return (int)m->patches;
     if (c->source == VT_SOURCE_HF &&
-        vt_preprocess_hf_patches(&n, m->preprocessor, processor(m),
+        vt_preprocess_hf_patches(&n, m->preprocessor,
+                                 VT_PROCESSORS(processor(m)),
                                  (uint32_t)c->patch_h, m->path) == VITCL_OK &&
         n)
         return (int)n;
@@ -163,7 +165,8 @@ void vt_model_input(uint32_t *height, uint32_t *width, const vt_model *m)
      * DINOv2 was trained at 518, and its published processor has 224. */
     if (c->source != VT_SOURCE_HF || !c->family->processor_size ||
         !vt_model_preprocessor(m) ||
-        vt_preprocess_hf_size(&h, &w, vt_model_preprocessor(m), processor(m),
+        vt_preprocess_hf_size(&h, &w, vt_model_preprocessor(m),
+                              VT_PROCESSORS(processor(m)),
                               c->name) != VITCL_OK ||
         !vt_model_tokens(m, (int)h, (int)w))
         return;

@@ -219,9 +219,7 @@ static const vt_mark marks[] = {
 };
 
 static const vt_field fields[] = {
-    VT_HF_SIZES,
-    SIZE("intermediate_size", mlp, VT_MOST_MLP),
-    VT_HF_PICTURES("layer_norm_eps"),
+    VT_HF_PLAIN,
     REAL("rope_theta", rope.temperature, 1e-3, 1e9),
     COUNT("num_register_tokens", said.registers, VT_MOST_WIDTH, 0),
     SAME("use_gated_mlp", swiglu, false),
@@ -287,6 +285,10 @@ static const vt_dialect dialects[] = {
 };
 
 const vt_family vt_family_rotary = {
+    .processors =
+        {/* transformers resizes them as floats, here as 8 bits */
+         {"DINOv3ViT", .filter = VT_BILINEAR, .size = 224,
+          .mean = vt_imagenet_mean, .std = vt_imagenet_std}},
     .names.dialects = dialects,
     .name = "rotary",
     .looks = "ViT with rotary positions",

@@ -71,9 +71,7 @@ const vt_text_class vt_siglip_text = {
 };
 
 static const vt_field fields[] = {
-    VT_HF_SIZES,
-    SIZE("intermediate_size", mlp, VT_MOST_MLP),
-    VT_HF_PICTURES("layer_norm_eps"),
+    VT_HF_PLAIN,
     COUNT("projection_dim", said.projection, VT_MOST_WIDTH, 0),
     FLAG("vision_use_head", said.head, true),
     END,
@@ -120,13 +118,15 @@ static const vt_writing as = {
     .unbiased = "SigLIP without biases of q, k and v",
 };
 
-static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+static const vt_writing *writing(const vt_config *c)
 {
-    (void)no_embed_class;
     return c->attn_pool ? &as : NULL;
 }
 
 const vt_family vt_family_siglip = {
+    .processors = {{"Siglip", .filter = VT_BICUBIC, .size = 224,
+                    .number_shortest = true, .on_white = true,
+                    .mean = vt_halves, .std = vt_halves}},
     .name = "siglip",
     .looks = "SigLIP vision tower",
     .looks_text = "SigLIP text tower",

@@ -409,9 +409,7 @@ static const vt_mark marks[] = {
 };
 
 static const vt_field fields[] = {
-    VT_HF_SIZES,
-    SIZE("intermediate_size", mlp, VT_MOST_MLP),
-    VT_HF_PICTURES("layer_norm_eps"),
+    VT_HF_PLAIN,
     SAME("qkv_bias", qkv_bias, true),
     HEAD("head_dim"),
     SEEN("pooler_output_size", pooler),
@@ -467,13 +465,17 @@ static const vt_writing as = {
                   vt_names_layer),
 };
 
-static const vt_writing *writing(const vt_config *c, bool no_embed_class)
+static const vt_writing *writing(const vt_config *c)
 {
-    (void)c, (void)no_embed_class;
+    (void)c;
     return &as;
 }
 
 const vt_family vt_family_vit = {
+    .processors = {{"ViT", .filter = VT_BILINEAR, .size = 224,
+                    .mean = vt_halves, .std = vt_halves},
+                   {"DPT", .filter = VT_BICUBIC, .size = 384, .mean = vt_halves,
+                    .std = vt_halves}},
     .name = "vit",
     .looks = "ViT",
     .args = &vt_timm_vit,

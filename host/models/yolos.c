@@ -67,9 +67,7 @@ static void build(vt_plan *p, const vt_model *m, vt_val pixels,
 }
 
 static const vt_field fields[] = {
-    VT_HF_SIZES,
-    SIZE("intermediate_size", mlp, VT_MOST_MLP),
-    VT_HF_PICTURES("layer_norm_eps"),
+    VT_HF_PLAIN,
     SAME("qkv_bias", qkv_bias, true),
     COUNT("num_detection_tokens", said.registers, VT_MOST_WIDTH, 100),
     FLAG("use_mid_position_embeddings", said.between, true),
@@ -102,6 +100,8 @@ static const vt_row names[] = {
 };
 
 const vt_family vt_family_yolos = {
+    .processors = {{"Yolos", .filter = VT_BILINEAR, .number_shortest = true,
+                    .mean = vt_imagenet_mean, .std = vt_imagenet_std}},
     .names.rows = {[VT_NAMES_HF] = ROWS(names)},
     .name = "yolos",
     .looks = "YOLOS",

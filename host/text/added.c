@@ -7,15 +7,15 @@
 #include "text/added.h"
 
 #include "base/json_types.h"
+#include "base/words.h"
 #include "text/tokenizer.h"
 
 #include <string.h>
 
 static const vt_json_row rows[] = {
-    {"content", VT_JSON_TEXT},    {"lstrip", VT_JSON_FLAG},
-    {"rstrip", VT_JSON_FLAG},     {"single_word", VT_JSON_FLAG},
-    {"normalized", VT_JSON_FLAG}, {"special", VT_JSON_FLAG},
-    {"id", VT_JSON_COUNT},        {"__type", VT_JSON_TEXT},
+    {"content|__type", VT_JSON_TEXT},
+    {"lstrip|rstrip|single_word|normalized|special", VT_JSON_FLAG},
+    {"id", VT_JSON_COUNT},
 };
 
 vitcl_status vt_token_list_add(vt_token_list *l, const vt_token *token,
@@ -63,7 +63,7 @@ vitcl_status vt_token_read(vt_token *out, const vt_json *v, bool special,
     for (const vt_json *m = vt_json_first(v); m; m = vt_json_next(m)) {
         size_t i = 0;
 
-        while (i < VT_COUNT(rows) && strcmp(rows[i].key, vt_json_key(m)) != 0)
+        while (i < VT_COUNT(rows) && !vt_one_of(rows[i].keys, vt_json_key(m)))
             i++;
         if (i == VT_COUNT(rows))
             return vt_fail(VITCL_EUNSUPPORTED,

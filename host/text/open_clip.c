@@ -10,8 +10,7 @@
 
 static const vt_json_row open_clip_types[] = {
     {"context_length", VT_JSON_COUNT},
-    {"hf_tokenizer_name", VT_JSON_TEXT},
-    {"tokenizer_mode", VT_JSON_TEXT},
+    {"hf_tokenizer_name|tokenizer_mode", VT_JSON_TEXT},
     {"tokenizer_kwargs", VT_JSON_OBJECT},
 };
 

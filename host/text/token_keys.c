@@ -26,8 +26,7 @@ enum {
     NUMBER = VT_JSON_NUMBER,
     FLAG = VT_JSON_FLAG,
     LIST = VT_JSON_LIST,
-    OBJECT = VT_JSON_OBJECT,
-    TOKEN = TEXT | OBJECT
+    OBJECT = VT_JSON_OBJECT
 };
 
 /* only: NULL: any value; else JSON texts, separated by "|". */
@@ -47,29 +46,20 @@ typedef struct key {
 
 static const key config_keys[] = {
     READ("tokenizer_class", TEXT),
-    READ("auto_map", LIST | OBJECT),
-    READ("bos_token", TOKEN),
-    READ("eos_token", TOKEN),
-    READ("unk_token", TOKEN),
-    READ("sep_token", TOKEN),
-    READ("pad_token", TOKEN),
-    READ("cls_token", TOKEN),
-    READ("mask_token", TOKEN),
-    READ("extra_special_tokens", LIST | OBJECT),
-    READ("additional_special_tokens", LIST),
+    READ("auto_map|extra_special_tokens", LIST | OBJECT),
+    READ("bos_token|eos_token|unk_token|sep_token|pad_token|cls_token|"
+         "mask_token",
+         TEXT | OBJECT),
+    READ("additional_special_tokens|model_input_names", LIST),
     READ("added_tokens_decoder", OBJECT),
-    READ("add_bos_token", FLAG), /* only without a tokenizer.json */
-    READ("add_eos_token", FLAG),
-    READ("model_max_length", NUMBER),
-    READ("max_len", NUMBER),
-    READ("model_input_names", LIST),
-    READ("split_special_tokens", FLAG),
-    ONLY("padding_side", TEXT, "\"left\"|\"right\""),
-    ONLY("truncation_side", TEXT, "\"left\"|\"right\""),
-    READ("do_lower_case", FLAG),    /* SiglipTokenizer */
-    READ("legacy", FLAG),           /* SiglipTokenizer */
-    READ("add_prefix_space", FLAG), /* XLMRobertaTokenizer */
-    READ("extra_ids", COUNT),       /* T5Tokenizer */
+    READ("model_max_length|max_len", NUMBER),
+    READ("add_bos_token|add_eos_token|" /* only without a tokenizer.json */
+         "do_lower_case|legacy|"        /* SiglipTokenizer */
+         "add_prefix_space|"            /* XLMRobertaTokenizer */
+         "split_special_tokens",
+         FLAG),
+    READ("extra_ids", COUNT), /* T5Tokenizer */
+    ONLY("padding_side|truncation_side", TEXT, "\"left\"|\"right\""),
 };
 
 /* These must have no value: others than the files of the folder, and settings
@@ -96,59 +86,32 @@ static const char idle[] =
 
 static const key json_keys[] = {
     ONLY("version", TEXT, "\"1.0\""),
-    READ("truncation", OBJECT), /* its direction */
-    READ("padding", OBJECT),    /* its direction and pad_token */
+    READ("truncation|padding|" /* their direction, and pad_token */
+         "normalizer|pre_tokenizer|post_processor|decoder|model",
+         OBJECT),
     READ("added_tokens", LIST),
-    READ("normalizer", OBJECT),
-    READ("pre_tokenizer", OBJECT),
-    READ("post_processor", OBJECT),
-    ONLY("decoder", OBJECT, NULL),
-    READ("model", OBJECT),
 };
 
 static const vt_json_row model_rows[] = {
-    {"type", TEXT},
+    {"type|unk_token|continuing_subword_prefix|end_of_word_suffix", TEXT},
     {"dropout", NUMBER},
-    {"unk_token", TEXT},
     {"unk_id", COUNT},
-    {"continuing_subword_prefix", TEXT},
-    {"end_of_word_suffix", TEXT},
-    {"fuse_unk", FLAG},
-    {"byte_fallback", FLAG},
-    {"ignore_merges", FLAG},
+    {"fuse_unk|byte_fallback|ignore_merges", FLAG},
 };
 
 /* Of a step, or one inside it. */
 static const vt_json_row step_rows[] = {
-    {"type", TEXT},
-    {"normalizers", LIST},
-    {"pretokenizers", LIST},
-    {"processors", LIST},
-    {"pattern", OBJECT},
-    {"content", TEXT},
-    {"strip_left", FLAG},
-    {"strip_right", FLAG},
-    {"prepend", TEXT},
-    {"precompiled_charsmap", TEXT},
-    {"behavior", TEXT},
-    {"invert", FLAG},
-    {"add_prefix_space", FLAG},
-    {"trim_offsets", FLAG},
-    {"use_regex", FLAG},
-    {"replacement", TEXT},
-    {"prepend_scheme", TEXT},
-    {"split", FLAG},
-    {"single", LIST},
-    {"pair", LIST},
-    {"special_tokens", OBJECT},
-    {"cls", LIST},
-    {"sep", LIST},
+    {"type|content|prepend|precompiled_charsmap|behavior|replacement|"
+     "prepend_scheme",
+     TEXT},
+    {"normalizers|pretokenizers|processors|single|pair|cls|sep", LIST},
+    {"pattern|special_tokens", OBJECT},
+    {"strip_left|strip_right|invert|add_prefix_space|trim_offsets|use_regex|"
+     "split",
+     FLAG},
 };
 
-static const vt_json_row side_rows[] = {
-    {"direction", TEXT},
-    {"pad_token", TEXT},
-};
+static const vt_json_row side_rows[] = {{"direction|pad_token", TEXT}};
 
 /* *known: there is a row. */
 static vitcl_status check_key(bool *known, const key *keys, size_t n,
@@ -158,7 +121,7 @@ static vitcl_status check_key(bool *known, const key *keys, size_t n,
     vitcl_status st = VITCL_OK;
     size_t i = 0;
 
-    while (i < n && strcmp(keys[i].row.key, vt_json_key(v)) != 0)
+    while (i < n && !vt_one_of(keys[i].row.keys, vt_json_key(v)))
         i++;
     *known = i < n;
     if (i == n)

@@ -150,9 +150,11 @@ Test(pictures, defaults_are_the_librarys)
         memset(&none, 0, sizeof none);
         cr_assert_eq(vt_json_load(&json, path, 1 << 16, 8), VITCL_OK);
         for (uint32_t px = 224; px <= 448; px += 224) {
-            cr_assert_eq(vt_preprocess_hf(&all, json, "", px, px, "x"),
-                         VITCL_OK, "%s: %s", type, vt_message());
-            cr_assert_eq(vt_preprocess_hf(&none, NULL, usual, px, px, "x"),
+            cr_assert_eq(
+                vt_preprocess_hf(&all, json, VT_PROCESSORS(""), px, px, "x"),
+                VITCL_OK, "%s: %s", type, vt_message());
+            cr_assert_eq(vt_preprocess_hf(&none, NULL, VT_PROCESSORS(usual), px,
+                                          px, "x"),
                          VITCL_OK, "%s: %s", type, vt_message());
             cr_expect(same(&all, &none), "%s at %u", type, px);
         }
@@ -168,8 +170,9 @@ Test(pictures, nothing_is_guessed)
     vt_preprocess how;
     answer a, clip;
 
-    cr_expect_eq(vt_preprocess_hf(&how, NULL, "swin", 224, 224, "x"),
-                 VITCL_EUNSUPPORTED);
+    cr_expect_eq(
+        vt_preprocess_hf(&how, NULL, VT_PROCESSORS("swin"), 224, 224, "x"),
+        VITCL_EUNSUPPORTED);
     cr_expect_not_null(strstr(vt_message(), "swin"));
     begin("hf_clip", NULL);
     clip = expect(folder);

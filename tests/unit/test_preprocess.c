@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "image/image.h"
+#include "models/family.h"
 #include "support/paths.h"
 
 #include <criterion/criterion.h>
@@ -56,9 +57,9 @@ static vitcl_status configure(vt_preprocess *how, const char *folder,
     if (!hf)
         snprintf(path, sizeof path, "%s/config.json", folder);
     VT_TRY(vt_json_load(&json, path, 1 << 20, 8));
-    VT_TRY(
-        hf ? vt_preprocess_hf(how, json, NULL, want->height, want->width, path)
-           : vt_preprocess_timm(how, json, want->height, want->width, path));
+    VT_TRY(hf ? vt_preprocess_hf(how, json, VT_PROCESSORS("ViT"), want->height,
+                                 want->width, path)
+              : vt_preprocess_timm(how, json, want->height, want->width, path));
 done:
     vt_json_free(json);
     return st;
@@ -152,7 +153,8 @@ static vitcl_status parse(vt_preprocess *how, const char *text,
     vitcl_status st = vt_json_parse(&json, text, strlen(text), 8, "config");
 
     cr_assert_eq(st, VITCL_OK, "%s", text);
-    st = model ? vt_preprocess_hf(how, json, model, height, width, "config")
+    st = model ? vt_preprocess_hf(how, json, VT_PROCESSORS(model), height,
+                                  width, "config")
                : vt_preprocess_timm(how, json, height, width, "config");
     vt_json_free(json);
     return st;
@@ -526,7 +528,7 @@ Test(preprocess, a_processors_size)
 
         cr_assert_eq(vt_json_parse(&json, text, strlen(text), 8, "x"),
                      VITCL_OK);
-        st = vt_preprocess_hf_size(&h, &w, json, "Bit", "x");
+        st = vt_preprocess_hf_size(&h, &w, json, VT_PROCESSORS("Bit"), "x");
         cr_expect_eq(st, cases[i].height ? VITCL_OK : VITCL_EUNSUPPORTED,
                      "%s: %s", text, vt_message());
         cr_expect(h == cases[i].height && w == cases[i].width, "%s: %ux%u",
