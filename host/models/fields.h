@@ -129,8 +129,8 @@ vitcl_status vt_fields_read(vt_config *c, const vt_keys *k, const vt_json *o,
 /* Refuses what the tensors show otherwise: the library would ignore them. */
 vitcl_status vt_fields_agree(const vt_config *c, const vt_keys *k,
                              const vt_json *o, const char *path);
-/* Writes the members of HF's class that say what c is, a line each. */
-void vt_fields_put(vt_json_writer *w, const vt_keys *k, const vt_config *c);
+/* Writes the members of HF's class that say what the model is, a line each. */
+void vt_fields_put(vt_json_writer *w, const vt_keys *k, const vt_config *model);
 /* Two numbers, or one if they are equal. */
 void vt_put_sides(vt_json_writer *w, const char *key, int h, int w_px);
 /* An integer r, of which such an MLP is r times as wide as the model, or if it
