@@ -125,6 +125,46 @@ VITCL_STATUS vitcl_index_dupes(vitcl_dupe *out, const vitcl_index *index,
                                vitcl_device *device, double least,
                                vitcl_progress progress, void *context);
 
+/* ---- embedding into an index ------------------------------------------ */
+
+typedef struct {
+    size_t size;
+    int normalize; /* divide each vector by its length */
+    int f16;       /* store 16 bits a number */
+    int prune;     /* drop the rows of pictures that are not named */
+    int follow;    /* read folders that links lead to, as
+                      vitcl_dataset_options has it */
+    /* NULL, or called with a line for each picture that has no vector. */
+    vitcl_log report;
+    vitcl_progress progress; /* NULL, or called with pictures to embed */
+    void *context;           /* of both */
+} vitcl_index_options;
+typedef struct {
+    size_t size;
+    uint64_t rows;     /* that the index has now */
+    uint64_t embedded; /* of them now */
+    uint64_t failed;   /* pictures that could not be; their rows are NaN, or as
+                          they were */
+    uint64_t renamed;  /* rows that pictures of other names took over */
+    uint64_t gone;     /* rows that were dropped: their files are gone; */
+    uint64_t pruned;   /* they were not named */
+    int spared; /* rows stayed because not all pictures could be listed */
+} vitcl_update_info;
+/* Makes or updates the index at `path`, as `vitcl embed --update` does.
+ * pictures: files, and folders whose pictures are found; ended by NULL. Those
+ * that are new, or whose size or time has changed, are embedded as pooled
+ * features, with all cores decoding; other rows stay as long as their files
+ * exist. An index that is there says whether it is normalized and in 16 bits,
+ * as long as the options do not. The file is replaced when the new one is
+ * complete. After VITCL_ESTOPPED or an error of the session it has been
+ * replaced, too: it has the new rows so far, and the next call continues.
+ * VITCL_EINVAL: the index has vectors of another model or kind; VITCL_EBUSY:
+ * another process updates it. out: NULL, or what was done. */
+VITCL_STATUS vitcl_index_update(vitcl_update_info *out, const char *path,
+                                vitcl_session *session,
+                                const char *const *pictures,
+                                const vitcl_index_options *options);
+
 #ifdef __cplusplus
 }
 #endif

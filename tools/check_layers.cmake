@@ -26,7 +26,7 @@ set(may_mpi train) # modules, built once with each MPI
 set(may_eval base plan models data)
 set(may_convert base image weights models)
 set(may_index base walk weights ocl gemm product)
-set(may_api base text image weights ocl units gemm tune product plan ops models data train eval convert index)
+set(may_api base walk text image weights ocl units gemm tune product plan ops models data train eval convert index)
 set(may_plot base) # this and all below are of the programs alone
 set(may_inspect base plot)
 set(may_pull base)

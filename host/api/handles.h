@@ -22,6 +22,7 @@ struct vitcl_model {
     vt_model *model;
     vt_store *store;      /* weights on the device, shared by sessions */
     pthread_mutex_t lock; /* held while a plan is written */
+    char *path;           /* or "preset:NAME"; NULL: it was in memory */
 };
 
 struct vitcl_session {

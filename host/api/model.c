@@ -57,6 +57,9 @@ vitcl_status vitcl_model_load(vitcl_model **out, vitcl_device *device,
            vt_model_family(m), vt_model_type(m),
            (double)vt_model_parameters(m) / 1e6, vt_now_ms() - from);
     VT_TRY(wrap(out, device, m));
+    (*out)->path = realpath(place, NULL);
+    if (!(*out)->path)
+        (*out)->path = place, place = NULL;
 done:
     free(place);
     return st;
@@ -107,12 +110,16 @@ vitcl_status vitcl_model_new(vitcl_model **out, vitcl_device *device,
 {
     vitcl_status st = VITCL_OK;
     vt_model *m = NULL;
+    char *path = NULL;
 
     VT_GIVEN(out);
     VT_GIVEN(preset);
+    VT_TRY(vt_format(&path, "preset:%s", preset));
     VT_TRY(vt_model_preset(&m, preset, size));
     VT_TRY(wrap(out, device, m));
+    (*out)->path = path, path = NULL;
 done:
+    free(path);
     return st;
 }
 
@@ -176,6 +183,7 @@ void vitcl_model_free(vitcl_model *model)
     vt_model_close(model->model);
     vt_dev_free(model->dev);
     pthread_mutex_destroy(&model->lock);
+    free(model->path);
     free(model);
 }
 

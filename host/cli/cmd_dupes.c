@@ -275,7 +275,7 @@ static int compare(work *w, const dupes *o)
 
     catch_stop();
     guard_begin();
-    TRY_VT(vitcl_device_open(&device, o->common.device));
+    TRY(vitcl_device_open(&device, o->common.device));
     progress_start(&w->bar, "tiles", 0);
     TRY(code_of(vitcl_index_dupes(w->row, w->index, device,
                                   o->least > 0 ? o->least : VITCL_DUPES_LEAST,
@@ -299,8 +299,8 @@ static int run(void *into, const words *operands)
     if (o->least > 1)
         return usage("--threshold must be at most 1, the cosine of equal "
                      "vectors");
-    TRY_VT(vitcl_index_open(&w.index, operands->item[0]));
-    TRY_VT(vitcl_index_describe(&info, w.index));
+    TRY(vitcl_index_open(&w.index, operands->item[0]));
+    TRY(vitcl_index_describe(&info, w.index));
     if (info.rank > 1)
         TRY(fail("%s: the index has many vectors of each picture; dupes "
                  "needs one vector: embed --features pooled or class",

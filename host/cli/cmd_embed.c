@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct embed {
@@ -102,26 +101,16 @@ static void print_json(const work *w, const answer *a)
     json_put("}\n");
 }
 
-static int64_t clock_ns(void)
-{
-    struct timespec t = {0};
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
-}
-
-/* Of the file that was decoded; its path may name another by now. One that
- * changed while this ran may have changed after it was read; a later time is
- * not one of this run. In an archive, the size alone says that the picture is
- * below a file. */
+/* Of the file that was decoded; its path may name another by now. In an
+ * archive, the size alone says that the picture is below a file. */
 static vt_stamp stamp(const work *w, const answer *a)
 {
-    vt_stamp s = {.size = a->file_size, .changed = a->file_changed};
-    const int64_t now_or_soon = clock_ns() + 1000000000;
+    vt_stamp s = {.size = -1, .changed = -1};
 
-    if (a->error || (s.changed >= w->began && s.changed <= now_or_soon))
-        s = (vt_stamp){.size = -1, .changed = -1};
-    else if (w->o->pictures.tar && vt_place_in_archive(a->path))
+    if (!a->error)
+        s = vt_update_stamp(a->file_size, a->file_changed, w->began);
+    if (!a->error && s.changed < 0 && a->file_changed < 0 &&
+        w->o->pictures.tar && vt_place_in_archive(a->path))
         s.size = (int64_t)a->size;
     return s;
 }
@@ -133,18 +122,15 @@ static int add(work *w, const answer *a)
                           .numbers = a->numbers,
                           .sharded = a->sharded,
                           .position = a->position};
-    int code = EXIT_OK;
 
     if (w->o->update) {
-        TRY(updating_keep(&w->kept, w->to, a->path));
-        row.path = w->kept.name;
+        RET(vt_update_keep(&w->kept.rows, w->to, a->path));
+        row.path = w->kept.rows.name;
         if (!row.path)
             return EXIT_OK;
     }
     row.stamp = stamp(w, a);
-    TRY_VT(vt_vectors_add(w->to, &row));
-done:
-    return code;
+    return code_of(vt_vectors_add(w->to, &row));
 }
 
 static int print(work *w, answer *a)
@@ -162,7 +148,7 @@ static int print(work *w, answer *a)
 
 static void tell(const work *w)
 {
-    const updating *u = &w->kept;
+    const vt_update *u = &w->kept.rows;
     const struct {
         uint64_t rows;
         const char *what;
@@ -178,8 +164,8 @@ static void tell(const work *w)
             snprintf(text + strlen(text), sizeof text - strlen(text),
                      "%s %llu %s", text[0] ? "," : "; other rows:",
                      (unsigned long long)other[i].rows, other[i].what);
-    if (!is_quiet() && (u->old || u->todo.count != w->named))
-        note("%zu of %zu pictures are new or have changed%s%s", u->todo.count,
+    if (!is_quiet() && (u->old || u->todos != w->named))
+        note("%zu of %zu pictures are new or have changed%s%s", u->todos,
              u->named, renamed, text);
     if (u->spared)
         note("%s, so no row is dropped",
@@ -190,11 +176,10 @@ static void tell(const work *w)
 static int open_file(work *w, const vitcl_model *model)
 {
     const bool half = w->o->store && strcmp(w->o->store, "f16") == 0;
-    const vt_index *old = w->kept.old;
+    const vt_index *old = w->kept.rows.old;
     vt_about about;
-    int code;
 
-    TRY(embedding_about(&about, &w->e, model, w->o->normalize));
+    RET(embedding_about(&about, &w->e, model, w->o->normalize));
     if (old && vt_index_agrees(old, &about) != VITCL_OK)
         return fail("%s; with --replace instead, the file is written anew",
                     vitcl_last_error());
@@ -204,15 +189,14 @@ static int open_file(work *w, const vitcl_model *model)
                     w->o->output);
     if (w->o->update)
         tell(w);
-    if (w->kept.lost || w->kept.places.base[0])
+    if (w->kept.rows.lost || w->kept.rows.places.base[0])
         memcpy(about.folder, vt_index_about(old)->folder, sizeof about.folder);
     if (model) /* no session: all rows are the earlier ones */
         w->e.shape = vt_index_shape(old);
     catch_stop(); /* from here on a stop must remove the file */
-    TRY_VT(vt_vectors_open(&w->to, w->part.path, &about, w->e.shape,
-                           w->o->store ? half : old && vt_index_half(old)));
-done:
-    return code;
+    return code_of(
+        vt_vectors_open(&w->to, w->part.path, &about, w->e.shape,
+                        w->o->store ? half : old && vt_index_half(old)));
 }
 
 static int finish(work *w)
@@ -220,15 +204,16 @@ static int finish(work *w)
     if (!w->to)
         return EXIT_OK;
     w->finished = true;
-    if (w->o->update && updating_keep(&w->kept, w->to, NULL) != EXIT_OK)
-        return EXIT_FAILED;
+    if (w->o->update)
+        RET(vt_update_keep(&w->kept.rows, w->to, NULL));
     if (vt_vectors_unfit(w->to))
         fail("%llu vector%s not fit f16 and cannot be searched; --store f32 "
              "can hold them",
              (unsigned long long)vt_vectors_unfit(w->to),
              vt_vectors_unfit(w->to) == 1 ? " does" : "s do");
-    w->complete = vt_vectors_finish(w->to) == VITCL_OK;
-    return w->complete ? EXIT_OK : failed();
+    RET(vt_vectors_finish(w->to));
+    w->complete = true;
+    return EXIT_OK;
 }
 
 /* Nothing is new: rows may have vanished. */
@@ -289,18 +274,18 @@ done:
 /* Renamed pictures keep their rows, if one that was embedded says so. */
 static int take_over(work *w)
 {
-    updating *u = &w->kept;
-    const updating_entry *e = updating_probe(u);
+    const vt_update *u = &w->kept.rows;
+    const vt_update_entry *e = vt_update_probe(u);
     bool has = false;
-    int code;
 
     if (!e)
         return EXIT_OK;
-    if (vt_index_rows(u->row, u->narrow, u->old, e->from, 1) != VITCL_OK)
-        return failed();
-    code = embedding_probe(&has, &w->e, e->path, u->row, vt_index_width(u->old),
-                           w->o->normalize);
-    return has ? updating_take_over(u) : code;
+    RET(vt_index_rows(u->row, u->narrow, u->old, e->from, 1));
+    RET(embedding_probe(&has, &w->e, e->path, u->row, vt_index_width(u->old),
+                        w->o->normalize));
+    if (has)
+        RET(updating_take_over(&w->kept));
+    return EXIT_OK;
 }
 
 static int embed_new(work *w, const words *operands)
@@ -312,7 +297,7 @@ static int embed_new(work *w, const words *operands)
     w->named = operands->count;
     w->e.on.operands = &w->kept.todo;
     w->e.on.listed = &w->kept.left;
-    TRY(w->kept.old && !w->kept.todo.count ? rewrite(w) : run_all(w));
+    TRY(w->kept.rows.old && !w->kept.todo.count ? rewrite(w) : run_all(w));
     if (w->kept.cut)
         code = EXIT_FAILED;
 done:
@@ -326,9 +311,9 @@ static int read_earlier(embed *o, work *w)
     int code;
 
     TRY(updating_open(&w->kept, o->output));
-    if (!w->kept.old)
+    if (!w->kept.rows.old)
         goto done;
-    vt_index_describe(&w->earlier, w->kept.old);
+    vt_index_describe(&w->earlier, w->kept.rows.old);
     o->what = w->e.what = o->what ? o->what : a->feature;
     o->normalize = o->normalize || a->normalized;
     TRY(embedding_of_index(&o->common, a, o->output));
@@ -436,7 +421,7 @@ static int run(void *into, const words *operands)
                        .start = now(),
                        .rows_tell = o->pictures.shard && o->output},
               .part.stdout_fd = -1,
-              .began = clock_ns()};
+              .began = vt_update_clock()};
     int code;
 
     TRY(check(o, operands));

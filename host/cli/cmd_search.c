@@ -178,11 +178,10 @@ static vitcl_image copy(const vitcl_image *small)
 static int look(work *w)
 {
     const double least = w->o->least.given ? w->o->least.value : -1;
-    int code = EXIT_OK;
 
     if (w->count)
-        TRY_VT(vitcl_index_search(w->hits, w->found, w->index, w->queries,
-                                  w->count, w->k, least, NULL, NULL));
+        RET(vitcl_index_search(w->hits, w->found, w->index, w->queries,
+                               w->count, w->k, least, NULL, NULL));
     for (uint32_t q = 0; q < w->count; q++) {
         (w->o->json  ? print_json
          : w->pretty ? print_pretty
@@ -192,8 +191,7 @@ static int look(work *w)
         forget(w, q);
     }
     w->count = 0;
-done:
-    return code;
+    return EXIT_OK;
 }
 
 static int finish(work *w)
@@ -250,18 +248,14 @@ static int check_model(const work *w, const vitcl_model *model)
 
 static int open_pictures(work *w)
 {
-    int code;
-
-    TRY(embedding_open(&w->e));
-    TRY(check_model(w, w->e.on.model));
+    RET(embedding_open(&w->e));
+    RET(check_model(w, w->e.on.model));
     if (w->info.width != w->e.on.used)
-        TRY(fail("the index has vectors of %u numbers, this model of %zu",
+        RET(fail("the index has vectors of %u numbers, this model of %zu",
                  w->info.width, w->e.on.used));
     if (w->o->html)
         batches_thumbnails(w->e.on.batches, HTML_SIDE);
-    TRY(answering_start(&w->e.on));
-done:
-    return code;
+    return answering_start(&w->e.on);
 }
 
 static int next_picture(query *out, work *w)
@@ -297,7 +291,7 @@ static int open_texts(work *w)
     TRY(open_device(&w->device, common->device));
     TRY(tower_open(&w->text, w->device, common, &w->o->texts, "--text",
                    w->texts.count));
-    TRY_VT(vitcl_text_describe(&info, w->text));
+    TRY(vitcl_text_describe(&info, w->text));
     if (info.features != w->info.width)
         TRY(fail("the index has %u numbers a vector, this model's texts %u",
                  w->info.width, info.features));
@@ -418,8 +412,8 @@ static int search(work *w, const words *pictures)
     model_options common = w->o->common;
     int code;
 
-    TRY_VT(vitcl_index_open(&w->index, w->name));
-    TRY_VT(vitcl_index_describe(&w->info, w->index));
+    TRY(vitcl_index_open(&w->index, w->name));
+    TRY(vitcl_index_describe(&w->info, w->index));
     if (w->info.rank > 1)
         TRY(fail("%s: the index has many vectors of each picture; search "
                  "needs one vector: embed --features pooled or class",

@@ -53,18 +53,16 @@ static vitcl_status look_at(vitcl_row_state *out, vt_seen *seen,
     struct stat file;
     uint32_t first;
     bool again = false, moved;
-    vitcl_status st = VITCL_OK;
     const presence is = look(&file, vt_place(path, &moved, p, row));
 
     if (is == THERE)
-        VT_TRY(vt_seen_add(&again, &first, seen, &file, 0));
+        VT_RET(vt_seen_add(&again, &first, seen, &file, 0));
     else
         again = named_again(p->x, row);
     *out = again        ? VITCL_ROW_AGAIN
            : is == GONE ? VITCL_ROW_GONE
                         : VITCL_ROW_COMPARED;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_index_files(vitcl_dupe *out, const vt_places *p,

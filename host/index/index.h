@@ -77,6 +77,7 @@ vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
 vitcl_status vt_vectors_add(vt_vectors *v, const vt_vectors_row *row);
 /* After a failure of it or of _add() there is still vt_vectors_keep(). */
 vitcl_status vt_vectors_finish(vt_vectors *v);
+uint64_t vt_vectors_count(const vt_vectors *v); /* rows so far */
 /* Rows whose numbers are finite, but not in f16, or become zero there. */
 uint64_t vt_vectors_unfit(const vt_vectors *v);
 /* Instead: the rows so far, on a full disk as many as there is room for, as
@@ -147,6 +148,9 @@ const char *vt_place(char out[VT_PLACE], bool *moved, const vt_places *p,
  * file's folder exists, a ".." is resolved: else the path would need the folder
  * before it. */
 const char *vt_place_absolute(char out[VT_PLACE], const char *path);
+/* The current folder; "" if it is no text, as a safetensors file needs it, or
+ * so long that the head of the file could become too large. */
+void vt_place_here(char out[VT_INDEX_PATH]);
 bool vt_place_in_archive(const char *path); /* is a file of one meant? */
 bool vt_same_folder(const char *a, const char *b);
 
@@ -198,5 +202,7 @@ float vt_cosine(float *length, float *v, const float *unit, size_t n);
 float vt_cosine_f16(float *length, float *wide, const uint16_t *f16,
                     const float *unit, size_t n);
 void vt_widen(float *out, const uint16_t *f16, size_t n); /* infinity: NaN */
+/* Divides a vector by its length, unless that is zero. */
+void vt_vector_unit(float *v, size_t n);
 
 #endif

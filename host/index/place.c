@@ -10,12 +10,14 @@
 #include "index/index.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool vt_same_folder(const char *a, const char *b)
 {
@@ -124,4 +126,20 @@ const char *vt_place_absolute(char out[VT_PLACE], const char *path)
     snprintf(out, VT_PLACE, "%s%s%s", folder, folder[1] ? "/" : "", rest);
     free(folder);
     return out;
+}
+
+void vt_place_here(char out[VT_INDEX_PATH])
+{
+    enum { LONGEST = 2048 };
+    size_t n = 0;
+
+    if (!getcwd(out, LONGEST))
+        out[0] = '\0';
+    for (const char *s = out; *s; s += n) {
+        n = vt_utf8_character(s);
+        if (vt_utf8_steers(s, n)) {
+            out[0] = '\0';
+            return;
+        }
+    }
 }

@@ -280,6 +280,11 @@ done:
     return st;
 }
 
+uint64_t vt_vectors_count(const vt_vectors *v)
+{
+    return v->rows;
+}
+
 uint64_t vt_vectors_unfit(const vt_vectors *v)
 {
     return v->unfit;
@@ -300,4 +305,14 @@ void vt_vectors_free(vt_vectors *v)
     free(v->stamps);
     free(v->paths);
     free(v);
+}
+
+void vt_vector_unit(float *v, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)v[i] * (double)v[i];
+    for (size_t i = 0; i < n && sum > 0; i++)
+        v[i] = (float)((double)v[i] / sqrt(sum));
 }

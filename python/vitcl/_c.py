@@ -433,6 +433,48 @@ class vitcl_dupe(C.Structure):
     ]
 
 
+class vitcl_index_options(C.Structure):
+    size: int
+    normalize: int
+    f16: int
+    prune: int
+    follow: int
+    report: Any
+    progress: Any
+    context: Any
+    _fields_ = [
+        ("size", C.c_size_t),
+        ("normalize", C.c_int),
+        ("f16", C.c_int),
+        ("prune", C.c_int),
+        ("follow", C.c_int),
+        ("report", vitcl_log),
+        ("progress", vitcl_progress),
+        ("context", C.c_void_p),
+    ]
+
+
+class vitcl_update_info(C.Structure):
+    size: int
+    rows: int
+    embedded: int
+    failed: int
+    renamed: int
+    gone: int
+    pruned: int
+    spared: int
+    _fields_ = [
+        ("size", C.c_size_t),
+        ("rows", C.c_uint64),
+        ("embedded", C.c_uint64),
+        ("failed", C.c_uint64),
+        ("renamed", C.c_uint64),
+        ("gone", C.c_uint64),
+        ("pruned", C.c_uint64),
+        ("spared", C.c_int),
+    ]
+
+
 class vitcl_text(C.Structure):
     pass
 
@@ -781,6 +823,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any], bool]] = {
     "vitcl_index_vectors": (C.c_int, [C.POINTER(C.c_float), C.POINTER(vitcl_index), C.c_uint64, C.c_uint64], True),
     "vitcl_index_search": (C.c_int, [C.POINTER(vitcl_hit), C.POINTER(C.c_uint32), C.POINTER(vitcl_index), C.POINTER(C.c_float), C.c_uint32, C.c_uint32, C.c_double, vitcl_progress, C.c_void_p], True),
     "vitcl_index_dupes": (C.c_int, [C.POINTER(vitcl_dupe), C.POINTER(vitcl_index), C.POINTER(vitcl_device), C.c_double, vitcl_progress, C.c_void_p], True),
+    "vitcl_index_update": (C.c_int, [C.POINTER(vitcl_update_info), C.c_char_p, C.POINTER(vitcl_session), C.POINTER(C.c_char_p), C.POINTER(vitcl_index_options)], True),
     "vitcl_text_new": (C.c_int, [C.POINTER(C.POINTER(vitcl_text)), C.POINTER(vitcl_device), C.c_char_p, C.POINTER(vitcl_text_options)], True),
     "vitcl_text_free": (None, [C.POINTER(vitcl_text)], False),
     "vitcl_text_describe": (C.c_int, [C.POINTER(vitcl_text_info), C.POINTER(vitcl_text)], True),

@@ -33,6 +33,7 @@ SIMPLE = {
     "vitcl_hit *": "vt_hits", "vitcl_dupe *": "vt_dupes",
     "const int32_t *": "vt_ids", "int32_t *": "vt_ids",
     "const vitcl_pictures *": "&vt_pictures",
+    "const vitcl_index_options *": "NULL",
     "const vitcl_text_options *": "&vt_text_options",
     "char *": "vt_text",
     "const vitcl_session_options *": "&vt_session_options",
@@ -62,7 +63,7 @@ SPECIAL = {
     ("vitcl_loader_push_bytes", "size"): "sizeof vt_rgb",
 }
 # These take more than some milliseconds: never the second of two calls.
-SLOW = ("vitcl_session_new", "vitcl_model_image", "vitcl_text_new", "vitcl_loader_new",
+SLOW = ("vitcl_session_new", "vitcl_model_image", "vitcl_index_update", "vitcl_text_new", "vitcl_loader_new",
         "vitcl_evaluate")
 
 

@@ -5,8 +5,8 @@
 #include "api/program.h"
 
 #include "embedding.h"
+#include "index/update.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -137,24 +137,6 @@ static void place(char out[VT_INDEX_PATH], const model_options *o)
     free(whole);
 }
 
-/* The current folder; "" if it is no text, as a safetensors file needs it, or
- * so long that the head of the file could become too large. */
-static void here(char out[VT_INDEX_PATH])
-{
-    enum { LONGEST = 2048 };
-    const char *s = out;
-
-    if (!getcwd(out, LONGEST))
-        out[0] = '\0';
-    for (size_t n; *s; s += n) {
-        n = text_length(s);
-        if (!n) {
-            out[0] = '\0';
-            return;
-        }
-    }
-}
-
 int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
                     bool normalized)
 {
@@ -170,7 +152,7 @@ int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
     snprintf(out->pixels, sizeof out->pixels, "%s",
              vt_model_resize(model ? model : e->on.model));
     place(out->model, o);
-    here(out->folder);
+    vt_place_here(out->folder);
     return code_of(vt_model_identity(out->model_id, out->pictures_id,
                                      model ? model : e->on.model,
                                      o->size.height, o->size.width));
@@ -178,31 +160,8 @@ int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
 
 void embedding_normalize(const embedding *e, float *v)
 {
-    const uint32_t width = e->shape.width;
-
-    for (size_t at = 0; at < e->on.used; at += width) {
-        double sum = 0;
-
-        for (uint32_t i = 0; i < width; i++)
-            sum += (double)v[at + i] * (double)v[at + i];
-        for (uint32_t i = 0; i < width && sum > 0; i++)
-            v[at + i] = (float)((double)v[at + i] / sqrt(sum));
-    }
-}
-
-/* As near as a vector and itself, stored in f16. One of another precision is
- * embedded again. */
-static bool is_same(const float *a, const float *b, size_t n)
-{
-    double apart = 0, length = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const double d = (double)a[i] - (double)b[i];
-
-        apart += d * d;
-        length += (double)b[i] * (double)b[i];
-    }
-    return apart <= 1e-6 * length;
+    for (size_t at = 0; at < e->on.used; at += e->shape.width)
+        vt_vector_unit(v + at, e->shape.width);
 }
 
 int embedding_probe(bool *has, const embedding *of, const char *path,
@@ -225,7 +184,7 @@ done:
     if (a && !a->error) {
         if (normalized)
             embedding_normalize(&e, a->numbers);
-        *has = is_same(a->numbers, vector, n);
+        *has = vt_update_same(a->numbers, vector, n);
     }
     progress_clear(&e.on.bar);
     answering_close(&e.on);

@@ -3,7 +3,8 @@
  * theirs. A row says the size and the time of its file, not which file it was.
  */
 #include "base/file.h"
-#include "updating.h"
+#include "base/memory.h"
+#include "index/update.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,8 @@
 /* A row whose file is gone, or a picture without a row. */
 typedef struct side {
     vt_stamp stamp;
-    const char *name;  /* in its folder */
-    updating_entry *e; /* NULL: a row */
+    const char *name;   /* in its folder */
+    vt_update_entry *e; /* NULL: a row */
     uint64_t row;
 } side;
 
@@ -47,7 +48,7 @@ static size_t alike(const side *s, size_t n, bool named)
 /* Are these a row and a picture? */
 static bool pair(const side *s, size_t n, bool named)
 {
-    updating_entry *e = n == 2 ? s[0].e ? s[0].e : s[1].e : NULL;
+    vt_update_entry *e = n == 2 ? s[0].e ? s[0].e : s[1].e : NULL;
 
     if (!e || (s[0].e && s[1].e))
         return false;
@@ -70,38 +71,39 @@ static void match(const side *s, size_t n)
     }
 }
 
-int updating_match(updating *u, const uint64_t *gone, size_t n)
+vitcl_status vt_update_match(vt_update *u, const uint64_t *gone, size_t n)
 {
-    side *s = calloc(u->count + n + 1, sizeof *s);
+    side *s = NULL;
     size_t at = 0;
+    vitcl_status st;
 
-    if (!s)
-        return fail("out of memory");
+    VT_TRY(VT_NEW(&s, u->count + n + 1));
     for (size_t i = 0; i < n; i++)
         s[at++] = (side){.stamp = vt_index_stamp(u->old, gone[i]),
                          .name = vt_path_name(vt_index_path(u->old, gone[i])),
                          .row = gone[i]};
     for (size_t i = 0; i < u->count; i++) {
-        updating_entry *e = &u->entry[i];
+        vt_update_entry *e = &u->entry[i];
 
         if (e->row == vt_index_count(u->old) && e->stamp.size >= 0)
             s[at++] = (side){e->stamp, vt_path_name(e->path), e, e->row};
     }
     qsort(s, at, sizeof *s, by_stamp_and_name);
     match(s, at);
+done:
     free(s);
-    return EXIT_OK;
+    return st;
 }
 
 /* If there is one, a picture that only its name told apart: these may have
  * exchanged their names. */
-const updating_entry *updating_probe(const updating *u)
+const vt_update_entry *vt_update_probe(const vt_update *u)
 {
-    const updating_entry *probe = NULL;
+    const vt_update_entry *probe = NULL;
     size_t found = 0;
 
     for (size_t i = 0; i < u->count; i++) {
-        const updating_entry *e = &u->entry[i];
+        const vt_update_entry *e = &u->entry[i];
 
         found += e->matched;
         if (e->matched && (!probe || (e->by_name && !probe->by_name)))
