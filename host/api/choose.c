@@ -299,10 +299,8 @@ vitcl_status vt_device_choice_at(vt_device_choice *out, uint32_t index)
     s.d = d, s.n = list_devices(d);
     if (s.n > 1 && name_devices(begin, d, s.n))
         vt_choices_each(begin, visit, &s);
-    if (!s.found.id[0]) {
-        st = vt_fail(VITCL_EINVAL, "there is no choice %u", index);
-        goto done;
-    }
+    if (!s.found.id[0])
+        VT_TRY(vt_fail(VITCL_EINVAL, "there is no choice %u", index));
     *out = s.found;
 done:
     free(d);

@@ -207,13 +207,11 @@ vitcl_status vt_grids_run(vitcl_session *s, const uint8_t *rgb, uint32_t n)
     VT_TRY(VT_NEW(&which, n));
     VT_TRY(VT_NEW(&shape, n));
     for (uint32_t i = 0; i < n; i++) {
-        if (!vt_patches_grid(&rows, &columns, rgb + i * slot, &s->how)) {
-            st = vt_fail(VITCL_EINVAL,
-                         "picture %u was not prepared for this session: "
-                         "vitcl_image_prepare() does that",
-                         i);
-            goto done;
-        }
+        if (!vt_patches_grid(&rows, &columns, rgb + i * slot, &s->how))
+            VT_TRY(vt_fail(VITCL_EINVAL,
+                           "picture %u was not prepared for this session: "
+                           "vitcl_image_prepare() does that",
+                           i));
         shape[i] = rows << 16 | columns;
     }
     for (uint32_t i = 0; i < n; i++) {

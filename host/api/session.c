@@ -313,11 +313,10 @@ static vitcl_status run_gradient(vitcl_session *s, const uint32_t *labels,
                        "run the pictures again");
     VT_TRY(VT_NEW(&seed, (size_t)s->batch * s->classes));
     for (uint32_t i = 0; i < n; i++) {
-        if (labels[i] >= s->classes) {
-            st = vt_fail(VITCL_EINVAL, "there is no class %u: the model has %u",
-                         labels[i], s->classes);
-            goto done;
-        }
+        if (labels[i] >= s->classes)
+            VT_TRY(vt_fail(VITCL_EINVAL,
+                           "there is no class %u: the model has %u", labels[i],
+                           s->classes));
         seed[(size_t)i * s->classes + labels[i]] = 1;
     }
     VT_TRY(vt_plan_write(s->plan, s->seed, seed,

@@ -35,16 +35,13 @@ static vitcl_status read_batch(batch *b, const char *path)
     x = vt_tensors_get(t, "pixel_values");
     y = vt_tensors_get(t, "labels");
     if (!x || x->rank != 4 || x->shape[1] != 3 || x->count == 0 ||
-        x->count > INT32_MAX) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: needs pixel_values [B,3,H,W]", path);
-        goto done;
-    }
+        x->count > INT32_MAX)
+        VT_TRY(
+            vt_fail(VITCL_ECORRUPT, "%s: needs pixel_values [B,3,H,W]", path));
     if (!y || y->rank != 1 || y->shape[0] != x->shape[0] ||
-        y->dtype != VT_FILE_I64) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: needs labels [%llu] of type I64",
-                     path, (unsigned long long)x->shape[0]);
-        goto done;
-    }
+        y->dtype != VT_FILE_I64)
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: needs labels [%llu] of type I64",
+                       path, (unsigned long long)x->shape[0]));
     b->count = (int)x->shape[0];
     b->height = (int)x->shape[2], b->width = (int)x->shape[3];
     VT_TRY(vt_new(&b->pixels, x->count, sizeof *b->pixels));

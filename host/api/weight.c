@@ -29,20 +29,16 @@ vitcl_status vt_model_read_weight(vitcl_tensor_info *out, float *data,
     VT_TRY(vt_handle_plan(&p, &w, (vitcl_model *)(uintptr_t)model, &options,
                           batch, height, width, &how));
     v = vt_value_of(p, vt_plan_find(p, name));
-    if (!v || v->kind != VT_PARAM) {
-        st = vt_fail(VITCL_EINVAL, "the model has no weight %s", name);
-        goto done;
-    }
+    if (!v || v->kind != VT_PARAM)
+        VT_TRY(vt_fail(VITCL_EINVAL, "the model has no weight %s", name));
     snprintf(info.name, sizeof info.name, "%s", v->name);
     info.rank = (uint32_t)v->rank;
     for (int i = 0; i < v->rank; i++)
         info.shape[i] = (uint32_t)v->dim[i];
-    if (data && count != vt_elements(p, vt_plan_find(p, name))) {
-        st = vt_fail(VITCL_EINVAL, "%s has %llu elements, not %zu", name,
-                     (unsigned long long)vt_elements(p, vt_plan_find(p, name)),
-                     count);
-        goto done;
-    }
+    if (data && count != vt_elements(p, vt_plan_find(p, name)))
+        VT_TRY(vt_fail(
+            VITCL_EINVAL, "%s has %llu elements, not %zu", name,
+            (unsigned long long)vt_elements(p, vt_plan_find(p, name)), count));
     if (data)
         VT_TRY(vt_model_read_param(data, model->model, name, count));
     *out = info;

@@ -37,10 +37,8 @@ vitcl_status vt_summing_new(vt_summing **out)
 
     VT_TRY(VT_NEW(&s, 1));
     s->state = XXH3_createState();
-    if (!s->state || XXH3_64bits_reset(s->state) != XXH_OK) {
-        st = vt_fail(VITCL_ENOMEM, "out of memory for a checksum");
-        goto done;
-    }
+    if (!s->state || XXH3_64bits_reset(s->state) != XXH_OK)
+        VT_TRY(vt_fail(VITCL_ENOMEM, "out of memory for a checksum"));
     *out = s, s = NULL;
 done:
     vt_summing_free(s);
@@ -147,10 +145,8 @@ vitcl_status vt_checksum_open(FILE **out, const char *path,
     s->wanted = want != NULL;
     s->want = want ? *want : 0;
     *out = fopencookie(s, "r", calls);
-    if (!*out) {
-        st = vt_fail(VITCL_ENOMEM, "%s: out of memory", path);
-        goto done;
-    }
+    if (!*out)
+        VT_TRY(vt_fail(VITCL_ENOMEM, "%s: out of memory", path));
     s = NULL, fd = -1;
 done:
     if (s)

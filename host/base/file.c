@@ -74,12 +74,10 @@ vitcl_status vt_file_read(vt_file *out, const char *path, size_t limit)
     }
     VT_TRY(VT_NEW(&data, size + 1));
     error = vt_read_at(fd, data, size, 0);
-    if (error) {
-        st = vt_fail(VITCL_EIO, "%s: %s", path,
-                     error == VT_SHORT ? "the file shrank while it was read"
-                                       : strerror(error));
-        goto done;
-    }
+    if (error)
+        VT_TRY(vt_fail(VITCL_EIO, "%s: %s", path,
+                       error == VT_SHORT ? "the file shrank while it was read"
+                                         : strerror(error)));
     *out = (vt_file){data, size}, data = NULL;
 done:
     free(data);

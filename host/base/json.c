@@ -32,11 +32,9 @@ static vitcl_status check_keys(const cJSON *object, const char *name)
         keys[n++] = m->string;
     qsort(keys, n, sizeof *keys, vt_by_text);
     for (size_t i = 1; i < n; i++)
-        if (strcmp(keys[i - 1], keys[i]) == 0) {
-            st = vt_fail(VITCL_ECORRUPT, "%s: duplicate key \"%s\"", name,
-                         keys[i]);
-            goto done;
-        }
+        if (strcmp(keys[i - 1], keys[i]) == 0)
+            VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: duplicate key \"%s\"", name,
+                           keys[i]));
 done:
     free(keys);
     return st;
@@ -83,11 +81,9 @@ vitcl_status vt_json_parse_cut(vt_json **out, const char *text, size_t size,
     before = vt_point_begin(); /* cJSON calls strtod() */
     root = cJSON_ParseWithLengthOpts(text, size, NULL, 0);
     vt_point_end(before);
-    if (!root) {
-        st = vt_fail(VITCL_ENOMEM, "%s: out of memory for %zu JSON values",
-                     name, c.values);
-        goto done;
-    }
+    if (!root)
+        VT_TRY(vt_fail(VITCL_ENOMEM, "%s: out of memory for %zu JSON values",
+                       name, c.values));
     c.numbers = 0;
     VT_TRY(walk(root, &c, name));
     *out = (vt_json *)root, root = NULL;

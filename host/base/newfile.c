@@ -65,12 +65,10 @@ vitcl_status vt_newfile_target(char **out, const char *path)
         if (n < 0)
             break;
         to[n] = '\0';
-        if (links == LINKS || (size_t)n == sizeof to - 1 || !may_follow(at)) {
-            st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
-                         links == LINKS ? strerror(ELOOP)
-                                        : "another user's link");
-            goto done;
-        }
+        if (links == LINKS || (size_t)n == sizeof to - 1 || !may_follow(at))
+            VT_TRY(vt_fail(VITCL_EIO, "%s: cannot write: %s", path,
+                           links == LINKS ? strerror(ELOOP)
+                                          : "another user's link"));
         VT_TRY(vt_format(&next, "%.*s%s",
                          to[0] == '/' ? 0 : (int)folder_length(at), at, to));
         free(at);
@@ -273,10 +271,9 @@ vitcl_status vt_newfile_open(vt_newfile *out, const char *path)
 
     VT_TRY(vt_newfile_target(&n.target, path));
     replaces = stat(n.target, &old) == 0;
-    if (replaces && !S_ISREG(old.st_mode)) {
-        st = vt_fail(VITCL_EIO, "%s: exists and is not a regular file", path);
-        goto done;
-    }
+    if (replaces && !S_ISREG(old.st_mode))
+        VT_TRY(
+            vt_fail(VITCL_EIO, "%s: exists and is not a regular file", path));
     VT_TRY(vt_strdup(&n.path, path));
     VT_TRY(open_part(&fd, &n, replaces));
     st = give(out, &n, fd);
@@ -354,10 +351,8 @@ vitcl_status vt_newfile_finish_both(vt_newfile *a, vt_newfile *b)
     swapped = renameat2(AT_FDCWD, a->temporary, AT_FDCWD, a->target,
                         RENAME_EXCHANGE) == 0;
     is_new = !swapped && errno == ENOENT;
-    if (!swapped && rename(a->temporary, a->target) != 0) {
-        st = vt_fail(VITCL_EIO, "%s: %s", a->path, strerror(errno));
-        goto done;
-    }
+    if (!swapped && rename(a->temporary, a->target) != 0)
+        VT_TRY(vt_fail(VITCL_EIO, "%s: %s", a->path, strerror(errno)));
     st = rename_part(b);
     if (st != VITCL_OK && swapped)
         (void)renameat2(AT_FDCWD, a->temporary, AT_FDCWD, a->target,

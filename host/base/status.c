@@ -13,6 +13,8 @@ enum {
     START = 200      /* bytes that a message that is cut begins with */
 };
 
+#undef vt_fail /* the analyzer's */
+
 static _Thread_local char text[512];
 
 /* Keeps a message on one line, whatever a file name or a driver contains. */

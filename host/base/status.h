@@ -25,6 +25,9 @@
 /* Sets the message (one line, no trailing full stop) and returns `code`. */
 vitcl_status vt_fail(vitcl_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+#ifdef __clang_analyzer__ /* which does not know that it returns `code` */
+#define vt_fail(code, ...) (vt_fail((code), __VA_ARGS__), (code))
+#endif
 /* Prepends "prefix: " to the current message; returns `code`. */
 vitcl_status vt_fail_in(vitcl_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -377,11 +377,9 @@ vitcl_status vt_batches_new(vt_batches **out, const vt_batches_options *options)
     most = VT_MIN(VT_MIN(most, WORKERS_MAX), options->batch);
     f->threads = most;
     while (f->workers < most) {
-        if (pthread_create(&f->worker[f->workers], NULL, work, f) != 0) {
-            st = vt_fail(VITCL_ENOMEM,
-                         "cannot start a thread to prepare pictures");
-            goto done;
-        }
+        if (pthread_create(&f->worker[f->workers], NULL, work, f) != 0)
+            VT_TRY(vt_fail(VITCL_ENOMEM,
+                           "cannot start a thread to prepare pictures"));
         f->workers++;
     }
     *out = f, f = NULL;

@@ -112,10 +112,8 @@ vitcl_status vt_dataset_open_as(vt_dataset **out, const char *path,
         VT_TRY(vt_table_open(d, path, how));
     else
         VT_TRY(open_folder(d, path, how));
-    if (d->count > UINT32_MAX / 2) {
-        st = vt_fail(VITCL_EUNSUPPORTED, "%s: too many pictures", path);
-        goto done;
-    }
+    if (d->count > UINT32_MAX / 2)
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED, "%s: too many pictures", path));
     *out = d, d = NULL;
 done:
     vt_dataset_free(d);

@@ -96,10 +96,8 @@ static vitcl_status read_part(vt_dataset *d, const char *path,
 
     VT_TRY(
         vt_format(&root, "%s%s%s", path, split ? "/" : "", split ? split : ""));
-    if (split && !vt_path_is_folder(root)) {
-        st = vt_fail(VITCL_EIO, "%s: no folder '%s' in it", path, split);
-        goto done;
-    }
+    if (split && !vt_path_is_folder(root))
+        VT_TRY(vt_fail(VITCL_EIO, "%s: no folder '%s' in it", path, split));
     VT_TRY(vt_strdup(&d->folder, root));
     VT_TRY(vt_walk_new(&w, false, follow));
     VT_TRY(vt_walk_folders(&classes.name, &classes.count, w, root));

@@ -26,24 +26,21 @@ static vitcl_status add_part(vt_dataset *d, const char *path, const char *file)
     VT_TRY(vt_format(&full, "%s/%s", path, file));
     VT_TRY(vt_file_read(&p->file, full, FILE_MAX_BYTES));
     d->part_count++;
-    if (p->file.size == 0 || p->file.size % d->record != 0) {
-        st = vt_fail(VITCL_ECORRUPT,
-                     "%s: %zu bytes is not a multiple of the record size %zu; "
-                     "is the file complete?",
-                     full, p->file.size, d->record);
-        goto done;
-    }
+    if (p->file.size == 0 || p->file.size % d->record != 0)
+        VT_TRY(
+            vt_fail(VITCL_ECORRUPT,
+                    "%s: %zu bytes is not a multiple of the record size %zu; "
+                    "is the file complete?",
+                    full, p->file.size, d->record));
     p->records = p->file.size / d->record;
     for (size_t i = 0; i < p->records; i++) {
         /* CIFAR-100's first label is the coarse one. */
         uint8_t label = p->file.data[i * d->record + d->header - 1];
 
-        if (label >= d->classes) {
-            st = vt_fail(VITCL_ECORRUPT,
-                         "%s: record %zu has label %u, but labels end at %zu",
-                         full, i, label, d->classes - 1);
-            goto done;
-        }
+        if (label >= d->classes)
+            VT_TRY(vt_fail(VITCL_ECORRUPT,
+                           "%s: record %zu has label %u, but labels end at %zu",
+                           full, i, label, d->classes - 1));
         VT_TRY(vt_dataset_add_label(d, label));
     }
 done:
@@ -182,17 +179,14 @@ static vitcl_status open_mnist(vt_dataset *d, const char *path,
     d->side_h = big_endian(p->file.data + 8);
     d->side_w = big_endian(p->file.data + 12);
     if (count != big_endian(p->file.data + 4) || d->side_h == 0 ||
-        d->side_w == 0 || d->side_h > 4096 || d->side_w > 4096) {
-        st = vt_fail(VITCL_ECORRUPT,
-                     "%s: picture count differs from the labels', or a side is "
-                     "not 1 to 4096",
-                     images);
-        goto done;
-    }
-    if (count == 0) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: contains no pictures", images);
-        goto done;
-    }
+        d->side_w == 0 || d->side_h > 4096 || d->side_w > 4096)
+        VT_TRY(
+            vt_fail(VITCL_ECORRUPT,
+                    "%s: picture count differs from the labels', or a side is "
+                    "not 1 to 4096",
+                    images));
+    if (count == 0)
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: contains no pictures", images));
     d->record = (size_t)d->side_h * d->side_w;
     p->first = 16;
     p->records = count;

@@ -105,10 +105,8 @@ static vitcl_status primal(double *weight, const double *rows,
                 gram[j * w + k] += rows[i * w + j] * rows[i * w + k];
     for (size_t j = 0; j < w; j++)
         gram[j * w + j] += l2;
-    if (!factor(gram, w)) {
-        st = vt_fail(VITCL_EINVAL, "the features contain NaN or infinity");
-        goto done;
-    }
+    if (!factor(gram, w))
+        VT_TRY(vt_fail(VITCL_EINVAL, "the features contain NaN or infinity"));
     for (uint32_t c = 0; c < classes; c++) {
         double *x = weight + c * w;
 
@@ -138,10 +136,8 @@ static vitcl_status dual(double *weight, const double *rows,
         for (size_t j = 0; j <= i; j++)
             gram[i * n + j] =
                 dot(rows + i * w, rows + j * w, w) + (i == j ? l2 : 0);
-    if (!factor(gram, n)) {
-        st = vt_fail(VITCL_EINVAL, "the features contain NaN or infinity");
-        goto done;
-    }
+    if (!factor(gram, n))
+        VT_TRY(vt_fail(VITCL_EINVAL, "the features contain NaN or infinity"));
     for (uint32_t c = 0; c < classes; c++) {
         for (size_t i = 0; i < n; i++)
             x[i] = train->label[i] == c ? 1 : -1;

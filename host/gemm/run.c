@@ -160,11 +160,10 @@ vitcl_status vt_form_bind(vt_gemm **out, vt_dev *dev, const vt_form *f,
             vt_buf_ref(b[i]);
     snprintf(g->note, sizeof g->note, "%s", f->provider);
     VT_TRY(check_buffers(g));
-    if (t->d.sums && !(f->sums && f->sums(dev, t))) {
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s does not compute sums for this product", f->provider);
-        goto done;
-    }
+    if (t->d.sums && !(f->sums && f->sums(dev, t)))
+        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+                       "%s does not compute sums for this product",
+                       f->provider));
     VT_TRY(bind(g));
     *out = g, g = NULL;
 done:

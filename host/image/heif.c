@@ -103,10 +103,8 @@ vitcl_status vt_decode_heif(vt_picture *out, unsigned *orientation,
     bool alpha;
 
     *orientation = 1;
-    if (!file || !how) {
-        st = vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
-        goto done;
-    }
+    if (!file || !how)
+        VT_TRY(vt_fail(VITCL_ENOMEM, "%s: out of memory", name));
     heif_context_set_max_decoding_threads(file, 0);
     how->convert_hdr_to_8bit = 1;
     error = heif_context_read_from_memory_without_copy(file, data, size, NULL);

@@ -229,10 +229,8 @@ vitcl_status vt_decode_png(vt_picture *out, unsigned *orientation,
     s->png =
         png_create_read_struct(PNG_LIBPNG_VER_STRING, s, on_error, on_warning);
     s->info = s->png ? png_create_info_struct(s->png) : NULL;
-    if (!s->info) {
-        st = vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
-        goto done;
-    }
+    if (!s->info)
+        VT_TRY(vt_fail(VITCL_ENOMEM, "%s: out of memory", name));
     if (setjmp(png_jmpbuf(s->png)) == 0)
         st = decode(s);
     else if (strstr(s->text, "emory")) /* libpng has no code for it */

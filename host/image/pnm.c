@@ -178,10 +178,8 @@ vitcl_status vt_decode_pnm(vt_picture *out, unsigned *orientation,
     *orientation = 1;
     VT_TRY(read_header(&h, data, size, name));
     scaled = scale(&h);
-    if (!scaled) {
-        st = vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
-        goto done;
-    }
+    if (!scaled)
+        VT_TRY(vt_fail(VITCL_ENOMEM, "%s: out of memory", name));
     n = (size_t)h.width * h.height;
     if (size - h.at < n * h.planes / 8) { /* before memory is taken */
         st = truncated(name);

@@ -59,11 +59,9 @@ static vitcl_status make(vt_decoder_pool **out, const vt_preprocess *how,
                   : p->whole ? limits->pixels * 3
                              : 0;
     p->picture_bytes = p->thumb_at + (uint64_t)side * side * 3;
-    if (p->picture_bytes == 0 || p->picture_bytes > SIZE_MAX / 2 / p->depth) {
-        st = vt_fail(VITCL_EINVAL, "pictures of %ux%u pixels", p->how.width,
-                     p->how.height);
-        goto done;
-    }
+    if (p->picture_bytes == 0 || p->picture_bytes > SIZE_MAX / 2 / p->depth)
+        VT_TRY(vt_fail(VITCL_EINVAL, "pictures of %ux%u pixels", p->how.width,
+                       p->how.height));
     VT_TRY(VT_NEW(&p->workers, p->count));
     for (unsigned i = 0; i < p->count; i++) {
         p->workers[i].process = VT_DECODE_PROCESS_NONE;
@@ -73,12 +71,10 @@ static vitcl_status make(vt_decoder_pool **out, const vt_preprocess *how,
         vt_worker *w = &p->workers[i];
 
         w->slots = vt_memory_file("vitcl-pixels");
-        if (w->slots < 0) {
-            st = vt_fail(VITCL_ENOMEM,
-                         "cannot create memory to share with a decoder: %s",
-                         strerror(errno));
-            goto done;
-        }
+        if (w->slots < 0)
+            VT_TRY(vt_fail(VITCL_ENOMEM,
+                           "cannot create memory to share with a decoder: %s",
+                           strerror(errno)));
         VT_TRY(VT_NEW(&w->taken, p->depth));
         if (!vt_pool_is_large(p, i))
             VT_TRY(vt_pool_start(p, i));

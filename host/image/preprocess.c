@@ -229,14 +229,12 @@ vitcl_status vt_prepare_own(vt_picture *out, const vt_picture *in,
         in = &grey;
     }
     VT_TRY(resized(&rw, &rh, in, how));
-    if (how->crop == VT_CROP_NONE && (rw != how->width || rh != how->height)) {
-        st = vt_fail(
+    if (how->crop == VT_CROP_NONE && (rw != how->width || rh != how->height))
+        VT_TRY(vt_fail(
             VITCL_EINVAL,
             "the picture has %ux%u pixels after the resize, the model reads "
             "%ux%u, and its config asks for no crop",
-            rw, rh, how->width, how->height);
-        goto done;
-    }
+            rw, rh, how->width, how->height));
     memcpy(fill, how->fill, sizeof fill);
     if (own->mode != VT_OWN_RGB)
         vt_own_fill(fill, own, how->fill[0]);

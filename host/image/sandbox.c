@@ -196,12 +196,10 @@ static vitcl_status read_file(uint8_t **out, const vt_decode_order *order,
     if (st != VITCL_OK)
         return vt_fail_in(st, "%s", order->name);
     error = vt_read_at(file, bytes, (size_t)order->size, 0);
-    if (error) {
-        st = vt_fail(VITCL_EIO, "%s: %s", order->name,
-                     error == VT_SHORT ? "the file shrank while it was read"
-                                       : "cannot be read");
-        goto done;
-    }
+    if (error)
+        VT_TRY(vt_fail(VITCL_EIO, "%s: %s", order->name,
+                       error == VT_SHORT ? "the file shrank while it was read"
+                                         : "cannot be read"));
     *out = bytes, bytes = NULL;
 done:
     free(bytes);
@@ -264,10 +262,8 @@ static vitcl_status decode(vt_decode_reply *reply, const vt_decode_order *order,
         out = in, in = (vt_picture){0};
     } else {
         st = vt_prepare_own(&out, &in, &own, &order->how);
-        if (st != VITCL_OK) {
-            st = vt_fail_in(st, "%s", order->name);
-            goto done;
-        }
+        if (st != VITCL_OK)
+            VT_TRY(vt_fail_in(st, "%s", order->name));
     }
     reply->width = out.width, reply->height = out.height;
     VT_TRY(write_pixels(&out, order->offset, order->name));

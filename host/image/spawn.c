@@ -89,11 +89,9 @@ vitcl_status vt_decode_start(vt_decode_process *out, bool all, int memory,
     for (size_t i = 0; i < 4; i++)
         snprintf(number_text[i], sizeof number_text[i], "%llu",
                  (unsigned long long)value[i]);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        st = vt_fail(VITCL_ENOMEM, "cannot start a decoder process: %s",
-                     strerror(errno));
-        goto done;
-    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        VT_TRY(vt_fail(VITCL_ENOMEM, "cannot start a decoder process: %s",
+                       strerror(errno)));
     vt_above_two(&pair[0]);
     vt_above_two(&pair[1]);
     error = pair[0] < 0 || pair[1] < 0

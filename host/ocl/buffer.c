@@ -83,13 +83,12 @@ vitcl_status vt_buf_new(vt_buf **out, vt_dev *dev, size_t bytes)
     VT_TRY(vt_dev_alive(dev));
     /* Fills write whole words, so sizes are rounded up to whole words. */
     if (!vt_sum(&room, VT_MAX(bytes, (size_t)4), 3) ||
-        !vt_dev_allows(dev, room & ~(size_t)3)) {
-        st = vt_fail(VITCL_ENOMEM,
-                     "a buffer of %zu MiB exceeds the limit of %.60s (%zu MiB)",
-                     bytes >> 20, dev->info.name,
-                     (size_t)(dev->info.max_alloc_bytes >> 20));
-        goto done;
-    }
+        !vt_dev_allows(dev, room & ~(size_t)3))
+        VT_TRY(
+            vt_fail(VITCL_ENOMEM,
+                    "a buffer of %zu MiB exceeds the limit of %.60s (%zu MiB)",
+                    bytes >> 20, dev->info.name,
+                    (size_t)(dev->info.max_alloc_bytes >> 20)));
     VT_TRY(VT_NEW(&b, 1));
     atomic_init(&b->refs, 1);
     b->dev = vt_dev_ref(dev);
@@ -161,13 +160,11 @@ vitcl_status vt_buf_view(vt_buf **out, vt_buf *parent, size_t offset,
 
     VT_TRY(vt_dev_alive(parent->dev));
     if (bytes == 0 || !vt_sum(&end, offset, bytes) || end > parent->bytes ||
-        offset % parent->dev->align) {
-        st = vt_fail(VITCL_EINVAL,
-                     "a view of %zu bytes at %zu is outside a buffer of "
-                     "%zu",
-                     bytes, offset, parent->bytes);
-        goto done;
-    }
+        offset % parent->dev->align)
+        VT_TRY(vt_fail(VITCL_EINVAL,
+                       "a view of %zu bytes at %zu is outside a buffer of "
+                       "%zu",
+                       bytes, offset, parent->bytes));
     VT_TRY(VT_NEW(&b, 1));
     atomic_init(&b->refs, 1);
     b->dev = vt_dev_ref(parent->dev);

@@ -47,15 +47,12 @@ static vitcl_status write_drawn(const vt_drawing *drawing, const char *path)
     why = ((const vt_plot *)module.loaded)->draw(drawing, svg, memory);
     if (fclose(memory) != 0 && !why)
         why = strerror(errno);
-    if (why) {
-        st = vt_fail(VITCL_EIO, "%s: cannot be drawn: %s", path, why);
-        goto done;
-    }
+    if (why)
+        VT_TRY(vt_fail(VITCL_EIO, "%s: cannot be drawn: %s", path, why));
     VT_TRY(vt_newfile_open(&file, path));
-    if (fwrite(data, 1, size, file.f) != size) {
-        st = vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(errno));
-        goto done;
-    }
+    if (fwrite(data, 1, size, file.f) != size)
+        VT_TRY(
+            vt_fail(VITCL_EIO, "%s: cannot write: %s", path, strerror(errno)));
     VT_TRY(vt_newfile_commit(&file));
 done:
     vt_newfile_discard(&file);

@@ -122,15 +122,11 @@ static vitcl_status hash_file(fetch *f, int fd, const char *path, uint64_t size)
         const size_t n = (size_t)VT_MIN(size - at, (uint64_t)CHUNK);
         const int error = vt_read_at(fd, chunk, n, at);
 
-        if (error) {
-            st = vt_fail(VITCL_EIO, "%s: cannot be read: %s", path,
-                         error > 0 ? strerror(error) : "it became shorter");
-            goto done;
-        }
-        if (f->p->stopped()) {
-            st = vt_fail(VITCL_ESTOPPED, "stopped");
-            goto done;
-        }
+        if (error)
+            VT_TRY(vt_fail(VITCL_EIO, "%s: cannot be read: %s", path,
+                           error > 0 ? strerror(error) : "it became shorter"));
+        if (f->p->stopped())
+            VT_TRY(vt_fail(VITCL_ESTOPPED, "stopped"));
         add_hash(f, chunk, n);
         at += n;
     }

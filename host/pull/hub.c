@@ -187,11 +187,9 @@ vitcl_status vt_repository_open(vt_repository *out, const vt_pull *p)
                  p->endpoint, p->owner, p->name, revision) >= (int)sizeof url)
         return vt_fail(VITCL_EINVAL, "HF_ENDPOINT is too long");
     VT_TRY(ask(&a, p, &r, &t.used));
-    if (t.too_long) {
-        st = vt_fail(VITCL_EIO, "%s/%s: the list of files is too long",
-                     p->owner, p->name);
-        goto done;
-    }
+    if (t.too_long)
+        VT_TRY(vt_fail(VITCL_EIO, "%s/%s: the list of files is too long",
+                       p->owner, p->name));
     if (a.status != 200 || a.why[0]) {
         st = vt_refused(p, &a, "");
         goto done;
@@ -202,13 +200,11 @@ vitcl_status vt_repository_open(vt_repository *out, const vt_pull *p)
         vt_json_parse(&out->json, t.data ? t.data : "", t.used, DEPTH, name));
     if (!vt_json_string(&commit, vt_json_get(out->json, "sha")) ||
         !is_hash(commit) ||
-        !vt_json_is_array(vt_json_get(out->json, "siblings"))) {
-        st = vt_fail(
+        !vt_json_is_array(vt_json_get(out->json, "siblings")))
+        VT_TRY(vt_fail(
             VITCL_EIO,
             "%s is not a hub of Hugging Face: %s names no commit or no files",
-            p->endpoint, url);
-        goto done;
-    }
+            p->endpoint, url));
     snprintf(out->commit, sizeof out->commit, "%s", commit);
     VT_TRY(list(out));
 done:

@@ -94,17 +94,13 @@ static vitcl_status add_shards(work *w)
                            ? vt_repository_find(&w->repository, shard)
                            : NULL;
 
-        if (i++ % 1024 == 0 && w->p->stopped()) {
-            st = vt_fail(VITCL_ESTOPPED, "stopped");
-            goto done;
-        }
-        if (!l || w->count >= SHARDS_MAX) {
-            st = vt_fail(VITCL_ECORRUPT,
-                         "%s/%s: the index of the weights names a file that "
-                         "the repository does not have, or too many",
-                         w->p->owner, w->p->name);
-            goto done;
-        }
+        if (i++ % 1024 == 0 && w->p->stopped())
+            VT_TRY(vt_fail(VITCL_ESTOPPED, "stopped"));
+        if (!l || w->count >= SHARDS_MAX)
+            VT_TRY(vt_fail(VITCL_ECORRUPT,
+                           "%s/%s: the index of the weights names a file that "
+                           "the repository does not have, or too many",
+                           w->p->owner, w->p->name));
         VT_TRY(add(w, l));
     }
 done:

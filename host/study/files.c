@@ -77,10 +77,8 @@ vitcl_status vt_scratch_make(vt_experiment *e)
     for (size_t i = 0; i < VT_COUNT(kept); i++) {
         snprintf(from, sizeof from, "%.4000s/%s", output, kept[i]);
         snprintf(to, sizeof to, "%.4000s/%s", e->scratch, kept[i]);
-        if (access(from, F_OK) == 0 && symlink(from, to) != 0) {
-            st = vt_fail(VITCL_EIO, "%s: %s", to, strerror(errno));
-            goto done;
-        }
+        if (access(from, F_OK) == 0 && symlink(from, to) != 0)
+            VT_TRY(vt_fail(VITCL_EIO, "%s: %s", to, strerror(errno)));
     }
 done:
     e->options.output = e->scratch;

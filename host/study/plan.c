@@ -63,28 +63,22 @@ static vitcl_status read_state(vt_experiment *e)
     VT_TRY(vt_json_load(&json, path, STATE_MOST, 8));
     vt_json_string(&study, vt_json_get(json, "study"));
     vt_json_string(&data, vt_json_get(json, "data"));
-    if (strcmp(study, e->study->name) != 0 || strcmp(data, e->data) != 0) {
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: has a study \"%s\" of %s; name another folder",
-                     e->named, study, data);
-        goto done;
-    }
+    if (strcmp(study, e->study->name) != 0 || strcmp(data, e->data) != 0)
+        VT_TRY(vt_fail(VITCL_EINVAL,
+                       "%s: has a study \"%s\" of %s; name another folder",
+                       e->named, study, data));
     vt_json_bool(&follow, vt_json_get(json, "follow"));
-    if (follow != e->options.follow) {
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: has a study %s --follow, of other pictures; name "
-                     "another folder",
-                     e->named, follow ? "with" : "without");
-        goto done;
-    }
+    if (follow != e->options.follow)
+        VT_TRY(vt_fail(VITCL_EINVAL,
+                       "%s: has a study %s --follow, of other pictures; name "
+                       "another folder",
+                       e->named, follow ? "with" : "without"));
     vt_json_string(&columns, vt_json_get(json, "columns"));
-    if (strcmp(columns, now) != 0) {
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: has a study with other --column or --sep; name "
-                     "another folder",
-                     e->named);
-        goto done;
-    }
+    if (strcmp(columns, now) != 0)
+        VT_TRY(vt_fail(VITCL_EINVAL,
+                       "%s: has a study with other --column or --sep; name "
+                       "another folder",
+                       e->named));
     vt_json_number(&e->minutes, vt_json_get(json, "minutes"));
     take_count(&e->tries, vt_json_get(json, "tries"), 1000);
     read_rates(e, vt_json_get(json, "rates"));

@@ -102,10 +102,8 @@ vitcl_status vt_experiment_run(vt_experiment *e)
     p->most = VT_MIN(VT_MAX(e->options.jobs, 1u), (uint32_t)JOBS);
     VT_TRY(vt_experiment_list(e));
     for (;;) {
-        if (stopped(e)) {
-            st = vt_fail(VITCL_ESTOPPED, "stopped");
-            goto done;
-        }
+        if (stopped(e))
+            VT_TRY(vt_fail(VITCL_ESTOPPED, "stopped"));
         VT_TRY(start_runs(p, e));
         if (!p->count)
             break;

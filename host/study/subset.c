@@ -406,16 +406,13 @@ vitcl_status vt_subset_look(vt_experiment *e)
                       span_of(e, train.d, VT_CLASSES_REST)));
     snprintf(e->kind, sizeof e->kind, "%s", vt_dataset_kind(train.d));
     e->side = SIDE;
-    if (e->classes < 2 || e->all_tests < 1 ||
-        e->all_pictures < 5 * e->classes) {
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: a study needs two classes or more, five training "
-                     "pictures of each, and test pictures; here are %u "
-                     "class%s, %u training and %u test pictures",
-                     e->data, e->classes, e->classes == 1 ? "" : "es",
-                     e->all_pictures, e->all_tests);
-        goto done;
-    }
+    if (e->classes < 2 || e->all_tests < 1 || e->all_pictures < 5 * e->classes)
+        VT_TRY(vt_fail(VITCL_EINVAL,
+                       "%s: a study needs two classes or more, five training "
+                       "pictures of each, and test pictures; here are %u "
+                       "class%s, %u training and %u test pictures",
+                       e->data, e->classes, e->classes == 1 ? "" : "es",
+                       e->all_pictures, e->all_tests));
     if (!vt_dataset_path(train.d, 0)) {
         VT_TRY(vt_dataset_picture(&picture, train.d, 0));
         e->side = picture.width / 4 * 4;

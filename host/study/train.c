@@ -171,13 +171,11 @@ static vitcl_status read_held_out(double *out, const paths *p, const vt_run *r)
     while (at && at < end &&
            (at = memmem(at, (size_t)(end - at), key, sizeof key - 1)))
         at = found = at + sizeof key - 1, epochs++;
-    if (epochs != r->epochs) {
-        st = vt_fail(VITCL_ECORRUPT,
-                     "%s: has the scores of %u epochs, not of %u; remove %s, "
-                     "and it is trained again",
-                     p->log, epochs, r->epochs, p->folder);
-        goto done;
-    }
+    if (epochs != r->epochs)
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: has the scores of %u epochs, not of %u; remove %s, "
+                       "and it is trained again",
+                       p->log, epochs, r->epochs, p->folder));
     if (found)
         snprintf(number, sizeof number, "%.*s",
                  (int)VT_MIN((size_t)(end - found), sizeof number - 1), found);
@@ -214,10 +212,8 @@ static vitcl_status read_shots(vt_run *r, const char *path)
         const char *stop =
             at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
 
-        if (!stop) {
-            st = vt_fail(VITCL_ECORRUPT, "%s: ends too early", path);
-            goto done;
-        }
+        if (!stop)
+            VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: ends too early", path));
         VT_TRY(vt_json_parse(&json, at, (size_t)(stop - at), 8, path));
         if (!vt_json_number(&r->shot_mean[i], vt_json_get(json, "mean")) ||
             !vt_json_number(&r->shot_sd[i], vt_json_get(json, "sd")))

@@ -184,10 +184,8 @@ vitcl_status vt_certainty_write(const char *folder, const vt_certainty *c)
     VT_TRY(vt_format(&path, "%s/config.json", folder));
     VT_TRY(vt_file_read(&old, path, 64u << 20));
     size = body((const char *)old.data, old.size);
-    if (!size) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: is not an object", path);
-        goto done;
-    }
+    if (!size)
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: is not an object", path));
     VT_TRY(vt_newfile_open(&file, path));
     fwrite(old.data, 1, size, file.f);
     vt_print(file.f,

@@ -276,11 +276,9 @@ vitcl_status vt_checkpoint_best(const vt_checkpoint *c)
         goto done;
     }
     VT_TRY(vt_format(&part, "%s/best.part", c->folder));
-    if (mkdir(part, 0777) != 0 && errno != EEXIST) {
-        st = vt_fail(VITCL_EIO, "%s: cannot create the folder: %s", part,
-                     strerror(errno));
-        goto done;
-    }
+    if (mkdir(part, 0777) != 0 && errno != EEXIST)
+        VT_TRY(vt_fail(VITCL_EIO, "%s: cannot create the folder: %s", part,
+                       strerror(errno)));
     VT_TRY(copy_config(part, c->folder));
     VT_TRY(write_model(c, part));
     sync_folder(part);
@@ -367,12 +365,10 @@ static vitcl_status read_parameter(vt_trainer *t, size_t index,
         count *= (uint64_t)v->dim[d];
         same = same && x->shape[d] == (uint64_t)v->dim[d];
     }
-    if (!same) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: tensor %.200s %s",
-                     vt_tensors_path(from), name,
-                     x ? "has the wrong shape or type" : "is missing");
-        goto done;
-    }
+    if (!same)
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: tensor %.200s %s",
+                       vt_tensors_path(from), name,
+                       x ? "has the wrong shape or type" : "is missing"));
     VT_TRY(vt_new(&data, count, sizeof *data));
     VT_TRY(read_bytes(data, x));
     VT_TRY(vt_trainer_write(t, index, kind, data));
@@ -428,12 +424,10 @@ vitcl_status vt_checkpoint_load(long *step, const vt_checkpoint *c)
     VT_TRY(vt_tensors_check(t));
     VT_TRY(read_scalar(&done, t, "step"));
     VT_TRY(read_scalar(&state, t, "random_state"));
-    if (done < 0 || done > INT32_MAX || (uint64_t)state != c->random_state) {
-        st = vt_fail(
+    if (done < 0 || done > INT32_MAX || (uint64_t)state != c->random_state)
+        VT_TRY(vt_fail(
             VITCL_ECORRUPT,
-            "%s: its step or random state does not match training.json", path);
-        goto done;
-    }
+            "%s: its step or random state does not match training.json", path));
     for (size_t i = 0; i < vt_trainer_parameters(c->trainer); i++)
         for (size_t k = 0; kinds[k]; k++)
             VT_TRY(read_parameter(c->trainer, i, kinds[k], t));

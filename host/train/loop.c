@@ -353,13 +353,12 @@ vitcl_status vt_train(vitcl_train_event *out, const vt_training *job)
     }
     if (job->ranks->rank == 0)
         VT_TRY(vt_run_dir_begun(job->folder));
-    if (first > l.steps) {
-        st = vt_fail(VITCL_EINVAL,
-                     "%s: %ld steps are done, but epochs %u is only %ld; give "
-                     "more epochs",
-                     job->folder, first, l.s->o.epochs, l.steps);
-        goto done;
-    }
+    if (first > l.steps)
+        VT_TRY(
+            vt_fail(VITCL_EINVAL,
+                    "%s: %ld steps are done, but epochs %u is only %ld; give "
+                    "more epochs",
+                    job->folder, first, l.s->o.epochs, l.steps));
     VT_TRY(renew(&l, first));
     if (job->ranks->rank == 0) /* the others wait for what is written here */
         VT_TRY(vt_ranks_wait(job->ranks));

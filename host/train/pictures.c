@@ -80,23 +80,21 @@ vitcl_status vt_pictures_check(vt_left_out *out, vt_dataset *d,
     VT_TRY(vt_dataset_check(&b, d, o->checking, context));
     for (size_t i = 0; i < b.count && i < NAMED; i++)
         tell(o, context, "%s", b.why[i]);
-    if (b.count > 0 && o->strict) {
-        st = vt_fail(VITCL_ECORRUPT,
-                     "%zu of %u files cannot be decoded%s; remove them, or "
-                     "train without --strict, which leaves them out",
-                     b.count, vt_dataset_count(d),
-                     o->note ? b.count > NAMED ? " (the first are listed above)"
-                                               : " (listed above)"
-                             : "");
-        goto done;
-    }
+    if (b.count > 0 && o->strict)
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%zu of %u files cannot be decoded%s; remove them, or "
+                       "train without --strict, which leaves them out",
+                       b.count, vt_dataset_count(d),
+                       o->note ? b.count > NAMED
+                                     ? " (the first are listed above)"
+                                     : " (listed above)"
+                               : ""));
     if (b.count == 0)
         goto done;
-    if (b.count == vt_dataset_count(d)) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: none of the %zu files can be decoded",
-                     o->data, b.count);
-        goto done;
-    }
+    if (b.count == vt_dataset_count(d))
+        VT_TRY(vt_fail(VITCL_ECORRUPT,
+                       "%s: none of the %zu files can be decoded", o->data,
+                       b.count));
     VT_TRY(VT_NEW(&l.name, b.count));
     for (; l.count < b.count; l.count++)
         VT_TRY(vt_strdup(&l.name[l.count],

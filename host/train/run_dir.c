@@ -133,14 +133,12 @@ vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)
     f.lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (f.lock < 0)
         return vt_fail(VITCL_EIO, "%s: %s", path, strerror(errno));
-    if (locked_by_another(f.lock)) {
-        st = vt_fail(
+    if (locked_by_another(f.lock))
+        VT_TRY(vt_fail(
             VITCL_EINVAL,
             "%s: another training run is using this folder; wait for it or "
             "name another folder",
-            path);
-        goto done;
-    }
+            path));
     remove_partial(f.lock, NULL);
     remove_partial(f.lock, "best");
     remove_model(f.lock, "best.part");

@@ -357,10 +357,8 @@ vitcl_status vt_settings_load(vt_settings *out, const vitcl_train_options *o)
     bool renewed;
 
     VT_TRY(vt_format(&path, "%s/training.json", o->output));
-    if (!vt_path_exists(path)) {
-        st = vt_fail(VITCL_EIO, "%s: no training to resume", o->output);
-        goto done;
-    }
+    if (!vt_path_exists(path))
+        VT_TRY(vt_fail(VITCL_EIO, "%s: no training to resume", o->output));
     VT_TRY(vt_json_load(&old, path, 1 << 20, 10));
     VT_TRY(load_file(&file, o));
     more.file = file;

@@ -112,11 +112,9 @@ vitcl_status vt_archive_open(vt_archive **out, const vt_reader_input *in)
         goto done;
     }
     n = zip_get_num_entries(a->zip, 0);
-    if (n > ENTRIES_MAX) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: %lld entries, more than %d", file,
-                     (long long)n, ENTRIES_MAX);
-        goto done;
-    }
+    if (n > ENTRIES_MAX)
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: %lld entries, more than %d", file,
+                       (long long)n, ENTRIES_MAX));
     a->count = (size_t)n;
     *out = a, a = NULL;
 done:
@@ -220,12 +218,10 @@ vitcl_status vt_archive_read(uint8_t **out, size_t *size, vt_archive *a,
         at += (size_t)n;
     }
     /* libzip checks the CRC at the end of the entry, so read to the end. */
-    if (!f || at < want || zip_fread(f, &beyond, 1) != 0) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: %.100s: damaged: %s", a->file,
-                     vt_archive_name(a, index),
-                     f ? zip_file_strerror(f) : zip_strerror(a->zip));
-        goto done;
-    }
+    if (!f || at < want || zip_fread(f, &beyond, 1) != 0)
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: %.100s: damaged: %s", a->file,
+                       vt_archive_name(a, index),
+                       f ? zip_file_strerror(f) : zip_strerror(a->zip)));
     *out = data, data = NULL;
     *size = want;
 done:

@@ -265,10 +265,8 @@ static vitcl_status read_array(vt_tensors *t, vt_archive *zip, size_t index,
     wrong = parse_header(&a, block, size);
     if (!wrong && !fits(&a, size))
         wrong = "data is longer or shorter than its shape says";
-    if (wrong) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: %.100s: %s", file, name, wrong);
-        goto done;
-    }
+    if (wrong)
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: %.100s: %s", file, name, wrong));
     bytes = size - a.data;
     VT_TRY(straighten(&block, &a, bytes));
     VT_TRY(vt_tensors_add(t, file, name, a.element, a.rank, a.shape,

@@ -201,11 +201,9 @@ static vitcl_status open_safetensors(vt_tensors *t, const vt_reader_input *in)
                        (unsigned long long)n, size);
     VT_TRY(VT_NEW(&header, (size_t)n + 1));
     VT_TRY(vt_reader_input_read(header, in, 8, (size_t)n));
-    if (header[0] != '{') {
-        st = vt_fail(VITCL_ECORRUPT, "%s: the header is not a JSON object",
-                     file);
-        goto done;
-    }
+    if (header[0] != '{')
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: the header is not a JSON object",
+                       file));
     data = 8 + (size_t)n;
     VT_TRY(vt_json_parse(&root, header, (size_t)n, DEPTH_MAX, file));
     for (const vt_json *m = vt_json_first(root); m; m = vt_json_next(m))

@@ -168,10 +168,8 @@ static vitcl_status write_header(FILE *f, const layout *l, const char *path)
         fputc(' ', m);
         fflush(m);
     }
-    if (fclose(m) != 0 || !text) {
-        st = vt_fail(VITCL_ENOMEM, "%s: out of memory for the header", path);
-        goto done;
-    }
+    if (fclose(m) != 0 || !text)
+        VT_TRY(vt_fail(VITCL_ENOMEM, "%s: out of memory for the header", path));
     for (int i = 0; i < 8; i++)
         length[i] = (uint8_t)((uint64_t)size >> 8 * i);
     if (l->sums)

@@ -289,11 +289,9 @@ static vitcl_status open_torch(vt_tensors *t, const vt_reader_input *in)
     VT_TRY(find_pickle(&f, &index));
     VT_TRY(check_order(&f));
     VT_TRY(vt_archive_read(&program, &f.pickle.size, f.zip, index));
-    if (f.pickle.size > PICKLE_MAX) {
-        st = vt_fail(VITCL_ECORRUPT, "%s: a pickle of %zu bytes", file,
-                     f.pickle.size);
-        goto done;
-    }
+    if (f.pickle.size > PICKLE_MAX)
+        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: a pickle of %zu bytes", file,
+                       f.pickle.size));
     f.pickle.bytes = program;
     f.pickle.file = file;
     VT_TRY(vt_pickle_run(&f.pickle, &root));

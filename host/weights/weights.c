@@ -55,13 +55,12 @@ static vitcl_status read_input(vt_tensors *t, const vt_reader_input *in)
     VT_TRY(VT_NEW(&head, size));
     VT_TRY(vt_reader_input_read(head, in, 0, size));
     if (size >= sizeof pointer - 1 &&
-        memcmp(head, pointer, sizeof pointer - 1) == 0) {
-        st = vt_fail(VITCL_EUNSUPPORTED,
-                     "%s: this is a Git LFS pointer, not the file itself: run "
-                     "git lfs pull",
-                     file);
-        goto done;
-    }
+        memcmp(head, pointer, sizeof pointer - 1) == 0)
+        VT_TRY(
+            vt_fail(VITCL_EUNSUPPORTED,
+                    "%s: this is a Git LFS pointer, not the file itself: run "
+                    "git lfs pull",
+                    file));
     for (size_t i = 0; i < VT_COUNT(readers); i++)
         if (readers[i]->sniff(head, size) ||
             (i == 0 && ends(file, ".safetensors"))) {
@@ -152,11 +151,9 @@ static vitcl_status read_shards(vt_tensors *t, entry *map, size_t n,
 
         if (i && strcmp(shard, shards[i - 1].shard) == 0)
             continue;
-        if (++opened > SHARDS_MAX) {
-            st = vt_fail(VITCL_ECORRUPT, "%s: more than %d shards", path,
-                         SHARDS_MAX);
-            goto done;
-        }
+        if (++opened > SHARDS_MAX)
+            VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: more than %d shards", path,
+                           SHARDS_MAX));
         free(file), file = NULL;
         VT_TRY(vt_format(&file, "%.*s%s", (int)(vt_path_name(path) - path),
                          path, shard));
@@ -196,13 +193,11 @@ static vitcl_status read_index(vt_tensors *t, const char *path)
     for (const vt_json *m = vt_json_first(map); m; m = vt_json_next(m), i++) {
         entries[i].name = vt_json_key(m); /* NOLINT: n > 0, checked above */
         if (!vt_json_string(&entries[i].shard, m) ||
-            !is_plain(entries[i].shard)) {
-            st = vt_fail(
+            !is_plain(entries[i].shard))
+            VT_TRY(vt_fail(
                 VITCL_ECORRUPT,
                 "%s: the shard of %.100s is not a file in the same folder",
-                path, entries[i].name);
-            goto done;
-        }
+                path, entries[i].name));
     }
     VT_TRY(read_shards(t, entries, n, path));
 done:
@@ -261,13 +256,11 @@ static vitcl_status find_single(char **out, const char *folder)
             free(file), file = NULL;
         }
     }
-    if (n != 1) {
-        st = vt_fail(VITCL_EIO,
-                     n ? "%s: several weight files: pass the path of one"
-                       : "%s: no model.safetensors, .npz or PyTorch file",
-                     folder);
-        goto done;
-    }
+    if (n != 1)
+        VT_TRY(vt_fail(VITCL_EIO,
+                       n ? "%s: several weight files: pass the path of one"
+                         : "%s: no model.safetensors, .npz or PyTorch file",
+                       folder));
     *out = found, found = NULL;
 done:
     free(found);
