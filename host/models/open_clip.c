@@ -397,12 +397,13 @@ vitcl_status vt_open_clip_picture(vt_json **out, const vt_json *config,
         vt_json_put(&w,
                     "{architecture:'vit_open_clip_%d' model_args:{"
                     "img_size:[%d %d] patch_size:[%d %d] embed_dim:%d depth:%d "
-                    "num_heads:%d act_layer:%s pre_norm:%i",
+                    "num_heads:%d act_layer:%s",
                     x.height, x.height, x.width, x.patch_h, x.patch_w, x.dim,
-                    x.layers, x.heads, quick ? "quick_gelu" : "gelu",
-                    !x.no_pre_norm);
+                    x.layers, x.heads, quick ? "quick_gelu" : "gelu");
     if (x.pool[0])
         vt_json_put(&w, "global_pool:%s", x.pool);
+    if (!x.trunk[0]) /* in this order: indexes have a hash of the text */
+        vt_json_put(&w, "pre_norm:%i", !x.no_pre_norm);
     vt_json_put(&w,
                 "} num_classes:%d open_clip:true fill_color:%d norm_last:%i",
                 x.classes, (int)x.fill, x.norm_last);
