@@ -44,7 +44,6 @@ set(may_cli/bench api base plot cli/terminal cli/setup cli/devices)
 set(may_cli/inspect api base plot inspect parts cli/terminal cli/setup cli/pictures cli/answers)
 set(may_cli api base walk plot inspect pull index parts archives cli/terminal cli/setup cli/devices
   cli/pictures cli/answers cli/texts cli/training cli/bench cli/inspect)
-set(may_study base plot data weights cli cli/terminal cli/setup) # of vitcl-study
 
 set(types "mem|kernel|program|context|command_queue|device_id|platform_id|\
 event|int|uint|long|ulong|float|bool|half|char|uchar|short|ushort|double")
@@ -64,7 +63,7 @@ function(check_includes file folder)
       if(NOT CMAKE_MATCH_1 STREQUAL folder
          AND NOT CMAKE_MATCH_1 IN_LIST may_${folder})
         complain(${file} "${line} (${folder}/ may not include that folder)")
-      elseif(folder MATCHES "^(cli|study)" AND line MATCHES "\"api/" AND NOT line MATCHES "/program.h")
+      elseif(folder MATCHES "^cli" AND line MATCHES "\"api/" AND NOT line MATCHES "/program.h")
         complain(${file} "${line} (the program uses include/, and of api/ program.h alone)")
       endif()
     elseif(line MATCHES "\"([^\"]*)\"")
@@ -107,7 +106,7 @@ foreach(file IN LISTS files)
     refuse(${file} "(^|[^A-Za-z0-9_])cl_(${types})([^A-Za-z0-9_]|$)"
       "cl_ types belong to host/ocl")
   endif()
-  if(NOT folder MATCHES "^cli" AND NOT file STREQUAL "host/study/main.c")
+  if(NOT folder MATCHES "^cli")
     refuse(${file}
       "(^|[^A-Za-z0-9_])(printf|puts|putchar|perror|exit|abort) *\\("
       "the library never prints or exits")

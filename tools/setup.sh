@@ -17,7 +17,7 @@ build_packages="gcc libc6-dev cmake make ninja-build pkg-config ocl-icd-opencl-d
 test_packages="g++ abigail-tools clang clang-format clang-tidy cppcheck shellcheck
     libcriterion-dev mesa-opencl-icd python3 binutils locales valgrind
     libopenmpi-dev openmpi-bin libmpich-dev mpich groff-base zsh fish
-    python3-numpy python3-pil"
+    python3-numpy python3-pil python3-matplotlib"
 
 # Compilers for GPUs; with | between the names of one in different releases.
 # libclc comes with mesa-opencl-icd.

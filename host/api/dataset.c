@@ -38,6 +38,36 @@ const char *vt_dataset_note(const vitcl_dataset *dataset)
     return vt_dataset_remark(dataset->d);
 }
 
+static void put_field(FILE *f, const char *text)
+{
+    fprintf(f, "%s%c", text ? text : "", 0);
+}
+
+vitcl_status vt_dataset_list(FILE *f, const char *path, bool training,
+                             bool follow, const char *columns)
+{
+    vitcl_status st;
+    vt_dataset *d = NULL;
+
+    VT_TRY(vt_dataset_open_as(&d, path,
+                              &(vt_dataset_options){.training = training,
+                                                    .follow = follow,
+                                                    .columns = columns}));
+    put_field(f, vt_dataset_kind(d));
+    put_field(f, vt_dataset_remark(d));
+    fprintf(f, "%u%c", vt_dataset_classes(d), 0);
+    for (uint32_t i = 0; i < vt_dataset_classes(d); i++)
+        put_field(f, vt_dataset_class(d, i));
+    fprintf(f, "%u%c", vt_dataset_count(d), 0);
+    for (uint32_t i = 0; i < vt_dataset_count(d); i++) {
+        fprintf(f, "%u%c", vt_dataset_label(d, i), 0);
+        put_field(f, vt_dataset_path(d, i));
+    }
+done:
+    vt_dataset_free(d);
+    return st;
+}
+
 void vitcl_dataset_free(vitcl_dataset *dataset)
 {
     if (!dataset)

@@ -217,6 +217,12 @@ const char *vt_dataset_format(const vitcl_dataset *dataset);
 /* NULL, or a line for a user where something was left out: "photos: 17 pictures
  * in 2 classes, 2 skipped, 1 hidden". */
 const char *vt_dataset_note(const vitcl_dataset *dataset);
+/* Writes the format, the note or nothing, the number of classes and their
+ * names, the number of pictures, and each one's label and path (nothing if it
+ * is no file) to f, for the package vitcl.study: each ends with NUL. training:
+ * the part to train on, else the part to test on. */
+VITCL_STATUS vt_dataset_list(FILE *f, const char *path, bool training,
+                             bool follow, const char *columns);
 /* *out: how many pictures of `dataset` are in `other`, too, as the same file or
  * as one with the same bytes. *name: one of them, or NULL; valid as long as the
  * dataset. Bytes are compared if there are at most 20000 files to read.

@@ -16,6 +16,9 @@ def main() -> None:
     if not at.exists():
         sys.exit("the program vitcl is not installed: it is the package vitcl")
     _drivers.offer()
+    # `vitcl study` becomes this Python again
+    os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get(
+        "PATH", os.defpath)
     try:
         os.execv(at, ["vitcl", *sys.argv[1:]])
     except OSError as e:

@@ -23,6 +23,7 @@
 #   left_out WHY         says that a part of the case is skipped
 #   data NAME            sets data to NAME in the folder that VITCL_TEST_DATA
 #                        names; skips where either is missing
+#   numpy                skips where Python has no NumPy, which studies need
 #   cifar N              writes data/ with CIFAR-10's files, N pictures in each,
 #                        whose label can be seen; the test pictures are those
 #                        of the first file
@@ -141,6 +142,7 @@ for_gpus() {
     quick_kernels
 }
 sanitized() { grep -qaF __asan_init "$VITCL"; }
+numpy() { python3 -c 'import numpy' 2>/dev/null || skip "NumPy is missing"; }
 cifar() {
     python3 - "$1" <<'P'
 import os, random, sys

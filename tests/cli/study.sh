@@ -1,5 +1,6 @@
 # study.sh - study: the list, wrong use, a dry run, results, and a study that is
 # killed and goes on.
+numpy
 run 0 study
 cp out listed
 run 0 study list
@@ -12,7 +13,7 @@ out_has 'ObjectNet'
 on_terminal 60 0 study
 fits 60
 
-# ---- it is a program of its own, which vitcl becomes
+# ---- it is a Python package, which vitcl becomes
 run 0 study --help
 cp out shown
 VITCL_STUDY=$PWD/absent run 0 help study
@@ -23,6 +24,14 @@ code=0
 "$VITCL_STUDY" list >out 2>err || code=$?
 [ $code = 2 ] || fail "exit status $code without vitcl"
 says '^vitcl: this is a part of vitcl; start it as: vitcl study$'
+mkdir without
+echo 'raise ImportError' >without/numpy.py
+PYTHONPATH=$PWD/without run 1 study list
+says '^vitcl study: studies need NumPy; on Debian: apt install python3-numpy'
+code=0
+PATH=$PWD/without "$VITCL" study list >out 2>err || code=$?
+[ $code = 1 ] || fail "exit status $code without python3"
+says '^vitcl study: studies need python3 with NumPy, and python3 is not installed; on Debian: '
 
 # ---- wrong use
 run 2 study heat --data data
@@ -96,7 +105,7 @@ out_has '^class-token +0\.0[0-9]* +0\.[0-9]+ +0\.[0-9]+ +2'
     fail 'the head of results.tsv is another'
 [ "$(wc -l <whole/results.tsv)" = 3 ] || fail 'results.tsv has not two arms'
 grep -q 'eproduced' whole/verdict.txt || fail 'no verdict'
-[ -z "${VITCL_PLOT-}" ] || [ -s whole/figure.svg ] || fail 'no figure'
+! python3 -c 'import matplotlib' 2>/dev/null || [ -s whole/figure.svg ] || fail 'no figure'
 grep -q 'eproduced' whole/report.html || fail 'the page lacks the verdict'
 run 0 eval -m whole/runs/mean-1-* --data data
 run 0 study head "${given[@]}" -o whole

@@ -1,5 +1,6 @@
 # study_paper.sh - studies whose runs differ in more than a learning rate: drawn
 # tasks, subsets of the data, pre-training.
+numpy
 ! sanitized || skip 'trains too long under AddressSanitizer'
 cifar 40
 

@@ -1,5 +1,6 @@
 # study_transfer.sh - the study of transfer: with a checkpoint, and without one
 # from some classes to the others.
+numpy
 models=$VT_DATA/models
 cifar 40
 given=(--data data --pictures 100 --epochs 1 --test-pictures 20 --tries 1)

@@ -71,7 +71,7 @@ def main():
             continue
         every += what + "\n"
         checked += 1
-        for cell, at in ((code, ("cl/", "host/")), (test, ("tests/",))):
+        for cell, at in ((code, ("cl/", "host/", "python/")), (test, ("tests/", "python/tests/"))):
             paths = re.findall(r"`([^`]+)`", cell)
             if not paths:
                 complain("code and a test, or a row of what is not here")

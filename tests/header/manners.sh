@@ -1,13 +1,13 @@
 #!/bin/sh
 # manners.sh ROOT - what the library must not do in its host's process: its
 # sources call none of the functions below, and include/ lists each environment
-# variable that they read. host/cli, host/plot, host/pull and host/study are
+# variable that they read. host/cli, host/plot and host/pull are
 # programs; sandbox.c, try.c and unpack.c act in processes of their own.
 set -eu
 cd "$1"
 failures=0
 sources=$(find host -name '*.c' ! -path 'host/cli/*' ! -path 'host/plot/*' \
-    ! -path 'host/pull/*' ! -path 'host/study/*' ! -name sandbox.c \
+    ! -path 'host/pull/*' ! -name sandbox.c \
     ! -path host/trials/try.c ! -path host/archives/unpack.c | sort)
 
 # Prints calls with their arguments, one a line, without comments.

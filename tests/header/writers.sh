@@ -20,10 +20,6 @@ host/pull/blob.c open           # a download that the next one goes on with
 host/pull/blob.c rename
 host/pull/pull.c rename         # a link, complete when it appears
 host/pull/pull.c symlink
-host/study/files.c symlink      # what a study has, for its dry run
-host/study/process.c open       # output of a process, and its messages
-host/study/speed.c rename       # of such an output, when it is complete
-host/study/subset.c symlink
 host/train/checkpoint.c rename  # a folder, complete when it appears
 END
 )

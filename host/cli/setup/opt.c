@@ -7,7 +7,6 @@
  */
 #include "base/file.h"
 #include "setup.h"
-#include "start.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -392,10 +391,6 @@ int command_run(const command *c, int argc, char **argv)
         command_help(c);
         free(into);
         return EXIT_OK;
-    }
-    if (!c->run) {
-        free(into);
-        return become_study(argv);
     }
     operands.item = calloc((size_t)argc + 1, sizeof *operands.item);
     TRY(into && operands.item ? EXIT_OK : fail("out of memory"));

@@ -62,8 +62,7 @@ typedef struct command {
     const char *more;   /* may be NULL */
     const opt *options; /* ends with a NULL name */
     size_t size;        /* of the command's struct, which is zeroed first */
-    int (*run)(void *options, const words *operands); /* NULL: in vitcl-study
-                                                       * alone */
+    int (*run)(void *options, const words *operands);
 } command;
 
 /* All of them, in the order of --help; NULL-ended. main() sets it. */

@@ -1,5 +1,5 @@
 /*
- * start.c - what vitcl and vitcl-study do first; the one becomes the other.
+ * start.c - what vitcl does first; and how it becomes the package vitcl.study.
  */
 #define _GNU_SOURCE /* O_PATH */
 #include "start.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STARTER "VITCL_STARTER" /* vitcl's descriptor, for vitcl-study */
+#define STARTER "VITCL_STARTER" /* vitcl's descriptor, for vitcl.study */
 
 /* Opens closed standard streams so that every call on them fails: a file or
  * socket opened later must not become standard output. */
@@ -44,27 +44,25 @@ int begin_program(char *const *argv)
     return usual_threads();
 }
 
-int become_study(char **argv)
+int become_study(char *const *argument, size_t count)
 {
-    char path[PATH_MAX], name[] = "vitcl-study", number[16];
+    enum { MOST = 64 };
+    char path[PATH_MAX], number[16], python[] = "python3";
+    char *argv[MOST + 3] = {python, path};
     int self;
 
-    RET(vt_helper_find(path, sizeof path, name, "VITCL_STUDY", "runs studies"));
+    RET(vt_helper_find(path, sizeof path, "vitcl-study", "VITCL_STUDY",
+                       "runs studies"));
     /* It stays this file, even if another is installed meanwhile. */
     self = open("/proc/self/exe", O_PATH);
     snprintf(number, sizeof number, "%d", self);
     if (self < 0 || setenv(STARTER, number, 1) != 0)
         return fail("/proc/self/exe: %s", strerror(errno));
-    argv[0] = name;
-    execv(path, argv);
-    return fail("%s: cannot be started: %s", path, strerror(errno));
-}
-
-int starter(void)
-{
-    const char *const text = getenv(STARTER);
-    const int fd = text ? (int)strtol(text, NULL, 10) : -1;
-
-    unsetenv(STARTER);
-    return fd > 2 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -1;
+    memcpy(argv + 2, argument,
+           (count < MOST ? count : MOST) * sizeof *argument);
+    execvp(python, argv);
+    if (errno == ENOENT)
+        return fail("studies need python3 with NumPy, and python3 is not "
+                    "installed; on Debian: apt install python3-numpy");
+    return fail("python3: cannot be started: %s", strerror(errno));
 }

@@ -1,16 +1,14 @@
 /*
- * start.h - how vitcl and vitcl-study begin, and how one becomes the other.
+ * start.h - how vitcl begins, and how it becomes the package vitcl.study.
  */
 #ifndef VT_CLI_START_H
 #define VT_CLI_START_H
+#include <stddef.h>
 
-/* What both do first. */
+/* What is done first. */
 int begin_program(char *const *argv);
-/* Replaces vitcl by vitcl-study with these arguments, argv[0] being the
- * command's name. Returns if that fails. */
-int become_study(char **argv);
-/* In vitcl-study: a descriptor of the vitcl that became it, which closes on
- * exec; -1: none did. */
-int starter(void);
+/* Replaces vitcl by python3 with the script vitcl-study and these arguments.
+ * Returns if that fails. */
+int become_study(char *const *argument, size_t count);
 
 #endif

@@ -1,0 +1,8 @@
+"""All studies, in the order of the list that users see. A new one is a file and a name
+here."""
+from . import (axial, cost, data_size, few_shot, head, inductive_bias, masked, optimizer,
+               positions, resolution, scaling, shape, transfer)
+
+STUDIES = tuple(module.STUDY for module in (
+    cost, positions, data_size, scaling, masked, transfer, inductive_bias, few_shot, optimizer,
+    shape, head, axial, resolution))
