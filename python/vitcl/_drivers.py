@@ -45,15 +45,32 @@ def offer() -> None:
         return
     # Khronos' loader reads the one, ocl-icd the other; helper processes inherit both.
     os.environ["OCL_ICD_FILENAMES"] = os.environ["OCL_ICD_VENDORS"] = str(driver)
+    if not has_loader() and (loader := _brought("libOpenCL.so.1")) is not None:
+        _load(loader)  # the library finds it by its name, once it is loaded
+        before = os.environ.get("LD_LIBRARY_PATH")  # for the programs it starts
+        os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(
+            [str(loader.parent), *([before] if before else [])])
+
+
+def has_loader() -> bool:
     try:
         C.CDLL("libOpenCL.so.1")
     except OSError:
-        loader = _brought("libOpenCL.so.1")
-        if loader is not None:  # the library finds it by its name, once it is loaded
-            C.CDLL(str(loader), mode=C.RTLD_GLOBAL)
-            before = os.environ.get("LD_LIBRARY_PATH")  # for the programs it starts
-            os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(
-                [str(loader.parent), *([before] if before else [])])
+        return False
+    return True
+
+
+def _load(path: pathlib.Path) -> None:
+    """Loads a library after those beside it that it needs but does not find."""
+    for _ in range(20):
+        try:
+            C.CDLL(str(path), mode=C.RTLD_GLOBAL)
+            return
+        except OSError as e:
+            lacks = path.with_name(str(e).split(":")[0])
+            if lacks == path or not lacks.exists():
+                return
+        _load(lacks)
 
 
 def any_device(library: Any) -> bool:

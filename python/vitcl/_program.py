@@ -19,6 +19,8 @@ def main() -> None:
     # `vitcl study` becomes this Python again
     os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get(
         "PATH", os.defpath)
+    if not _drivers.has_loader():
+        sys.exit(f"vitcl: {_drivers.NO_LOADER}")
     try:
         os.execv(at, ["vitcl", *sys.argv[1:]])
     except OSError as e:
