@@ -29,6 +29,7 @@ except ImportError:
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import vitcl  # noqa: E402
+from vitcl import _c  # noqa: E402
 
 DATA = pathlib.Path(os.environ["VT_DATA"])
 CIFAR = "builtin:cifar10"
@@ -393,6 +394,55 @@ class Training(unittest.TestCase):
         self.assertEqual((last.step, last.steps), (1, 1))
         with self.assertRaises(ValueError):
             vitcl.train("vit-none/16", self.at / "photos", self.at / "y")
+
+    def long_calls(self):
+        """Functions of the headers with a progress, as far as the package calls them."""
+        def progresses(type_):
+            type_ = getattr(type_, "_type_", type_)
+            return type_ in (_c.vitcl_progress, _c.vitcl_train_report) or any(
+                progresses(field[1]) for field in getattr(type_, "_fields_", ())
+                if field[1] is not type_)
+
+        source = "".join(p.read_text() for p in pathlib.Path(vitcl.__file__).parent.glob("_*.py")
+                         if p.name != "_c.py")
+        return {name for name, (_, types, _) in _c.FUNCTIONS.items()
+                if name in source and any(map(progresses, types))}
+
+    def test_ctrl_c_ends_each_long_call(self):
+        index, photos = self.at / "index.safetensors", self.at / "photos"
+        program("embed", "-q", "-m", TINY, "-o", index, photos)
+        vitcl.finetune(TINY, photos, self.at / "judge", split="train", batch=8)
+        judge = vitcl.Model(self.at / "judge")
+        model, opened = vitcl.Model(TINY), vitcl.Index(index)
+        number = itertools.count()
+        cases = {
+            "vitcl_session_new": lambda: model.copy().logits(GOOD[0]),
+            "vitcl_session_compute": lambda: model.logits(GOOD),
+            "vitcl_evaluate": lambda: vitcl.evaluate(judge, photos, split="train"),
+            "vitcl_index_search": lambda: opened.search(opened.vectors()),
+            "vitcl_index_dupes": opened.dupes,
+            "vitcl_train": lambda: vitcl.finetune(
+                TINY, photos, self.at / f"n{next(number)}", split="train", batch=8)}
+        if not os.environ.get("VITCL_NO_WORDS"):
+            words = vitcl.Model(WORDS)
+            cases["vitcl_text_labels"] = lambda: words._tower().labels(["a", "b"] * 30, ())
+        self.assertEqual(self.long_calls() - set(cases), set(), "new long calls need a case")
+        for name, call in cases.items():
+            call()
+            sent = []
+
+            def send():
+                sent.append(time.monotonic())
+                os.kill(os.getpid(), signal.SIGINT)
+
+            timer = threading.Timer(0.1, send)
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt, msg=name):
+                while True:
+                    call()
+            self.assertLess(time.monotonic() - sent[0], 10, name)  # 1 on a quiet machine
+            call()
+        self.assertEqual(model.logits(GOOD).shape[0], len(GOOD))
 
     def test_convert(self):
         vitcl.convert(TINY, self.at / "hf", "hf")

@@ -178,7 +178,12 @@ class Call:
                 return self._ask(function, arguments)
             answer: Any = queue.SimpleQueue()
             self._asked.put((function, arguments, answer))
-            return int(answer.get())
+            while not self._stopped:  # then nobody may be there to answer
+                try:
+                    return int(answer.get(timeout=0.1))
+                except queue.Empty:
+                    pass
+            return 1
 
         return called
 
@@ -193,6 +198,9 @@ class Call:
         """work()'s result. finish: after an exception, wait for the call's end."""
         try:
             return self._run(work, finish)
+        except BaseException:  # Ctrl-C comes anywhere
+            self._stopped = True
+            raise
         finally:
             self._ended = True
 
@@ -220,21 +228,13 @@ class Call:
 
         self._waiter = threading.get_ident()
         thread = threading.Thread(target=body, name="vitcl")
-        answer: Any = None
         thread.start()
         try:
             while (asked := self._asked.get()) is not None:
                 function, arguments, answer = asked
-                said = int(bool(function(*arguments)))
-                answer.put(said)
-                answer = None
+                answer.put(int(bool(function(*arguments))))
         except BaseException:
             self._stopped = True
-            if answer is not None:
-                answer.put(1)
-            while not self._asked.empty():
-                if (asked := self._asked.get()) is not None:
-                    asked[2].put(1)
             if finish:
                 thread.join()
             raise
