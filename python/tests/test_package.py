@@ -322,6 +322,20 @@ class Indexes(unittest.TestCase):
         with self.assertRaises(OSError):
             vitcl.Index("nowhere.safetensors")
 
+    def test_update(self):
+        at = pathlib.Path(self.folder.name, "made.safetensors")
+        bad = pathlib.Path(self.folder.name, "bad.jpg")
+        bad.write_bytes(b"no picture")
+        lines = []
+        with vitcl.Model(TINY) as model:
+            made = vitcl.Index.update(at, model, self.pictures[:5])
+            self.assertEqual((made.rows, made.embedded), (5, 5))
+            made = vitcl.Index.update(at, model, [*self.pictures, bad], on_error=lines.append)
+            self.assertEqual((made.embedded, made.failed, len(lines)), (8, 1, 1))
+        bad.unlink()
+        with vitcl.Index(at) as a, vitcl.Index(self.path) as b:
+            self.assertTrue(same(a.vectors(0, 13), b.vectors()))
+
     def test_dupes(self):
         with vitcl.Index(self.path) as index:
             groups = index.dupes(0.9999)
@@ -421,6 +435,8 @@ class Training(unittest.TestCase):
             "vitcl_evaluate": lambda: vitcl.evaluate(judge, photos, split="train"),
             "vitcl_index_search": lambda: opened.search(opened.vectors()),
             "vitcl_index_dupes": opened.dupes,
+            "vitcl_index_update": lambda: vitcl.Index.update(
+                self.at / f"u{next(number)}.safetensors", model, photos),
             "vitcl_train": lambda: vitcl.finetune(
                 TINY, photos, self.at / f"n{next(number)}", split="train", batch=8)}
         if not os.environ.get("VITCL_NO_WORDS"):

@@ -11,14 +11,14 @@ evaluate() scores; devices() lists what there is to compute on. docs/python.md h
 """
 from ._c import Precision, Status
 from ._devices import DeviceInfo, devices
-from ._index import Hit, Index, IndexInfo
+from ._index import Hit, Index, IndexInfo, UpdateInfo
 from ._library import (VitclError, VitclMemoryError, VitclOSError, VitclValueError, library,
                        set_log)
 from ._model import Answer, Class, Model, ModelInfo
 from ._training import Scores, TrainEvent, convert, evaluate, finetune, train
 
 __all__ = ["Answer", "Class", "DeviceInfo", "Hit", "Index", "IndexInfo", "Model", "ModelInfo",
-           "Precision", "Scores", "Status", "TrainEvent", "VitclError", "VitclMemoryError",
+           "Precision", "Scores", "Status", "TrainEvent", "UpdateInfo", "VitclError", "VitclMemoryError",
            "VitclOSError", "VitclValueError", "convert", "devices", "evaluate", "finetune",
            "set_log", "train", "version"]
 

@@ -5,12 +5,12 @@ import ctypes as C
 import dataclasses
 import os
 import pathlib
-from typing import TYPE_CHECKING, Any, Optional, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Union, overload
 
 from . import _c
 from ._c import Status
 from ._library import (Call, Guard, Handle, Path, VitclValueError, call, encode, error, library,
-                       struct)
+                       strings, struct)
 from ._library import device as open_device
 from ._model import Model
 from ._plain import plain
@@ -51,8 +51,26 @@ class IndexInfo:
     most_patches: int
 
 
+@dataclasses.dataclass(frozen=True)
+class UpdateInfo:
+    """What an update did, in rows: ``rows`` there are now, ``embedded`` of them now;
+    ``failed``: pictures that could not be read; ``renamed``: rows that pictures of other
+    names took over; ``gone``, ``pruned``: rows that were dropped; ``spared``: none was,
+    because not all pictures could be listed."""
+
+    rows: int
+    embedded: int
+    failed: int
+    renamed: int
+    gone: int
+    pruned: int
+    spared: bool
+
+
 class Index:
-    """An index, as `vitcl embed -o FILE.safetensors` writes it. It does not change.
+    """An index, as update() and `vitcl embed -o FILE.safetensors` write it.
+
+    An open one stays as it was when it was opened.
 
     Threads may share it. ``close()``, or the end of ``with``, closes its file.
     """
@@ -67,6 +85,46 @@ class Index:
         self.info: IndexInfo = plain(IndexInfo, made)
         self._rank = int(made.rank)
         self._model: Optional[Model] = None
+
+    @staticmethod
+    def update(path: Path, model: Model, pictures: Union[Path, Iterable[Path]], *,
+               normalize: bool = False, f16: bool = False, prune: bool = False,
+               follow: bool = False, on_error: Optional[Callable[[str], Any]] = None,
+               progress: Progress = False) -> UpdateInfo:
+        """Makes the index at `path`, or updates it, as `vitcl embed --update` does.
+
+        pictures:  files, and folders, whose pictures are found. New and changed ones are
+                   embedded; other rows stay as long as their files exist; prune: as long
+                   as they are among the pictures
+        normalize: store vectors of length 1; f16: 16 bits for each number
+        on_error:  called with a line for each picture that could not be read
+
+        The file is replaced when the new one is complete. After Ctrl-C it has the rows so
+        far, and the next call goes on.
+        """
+        paths = [pictures] if isinstance(pictures, (str, bytes, os.PathLike)) else pictures
+        named, at, waiting = strings([encode(p) for p in paths]), encode(path), Call()
+        if len(named) < 2:
+            raise VitclValueError("no pictures")
+        session, out = model._session(True), struct(_c.vitcl_update_info)
+        with showing(progress, "pictures") as told:
+            line = waiting.callback(lambda said: on_error(os.fsdecode(said))
+                                    if on_error is not None else None)
+
+            def report(_context: Any, said: bytes) -> None:
+                line(said)
+
+            options = struct(_c.vitcl_index_options, normalize=normalize, f16=f16, prune=prune,
+                             follow=follow, report=_c.vitcl_log(report),
+                             progress=_c.vitcl_progress(waiting.callback(_calls(told))))
+
+            def work() -> None:
+                with session.plan(session.batch) as pointer:
+                    library().vitcl_index_update(C.byref(out), at, pointer, named,
+                                                 C.byref(options))
+
+            waiting.run(work, finish=True)
+        return plain(UpdateInfo, out)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         self._guard.close()
