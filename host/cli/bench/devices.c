@@ -91,9 +91,9 @@ static void print(const device_pool *p, const timing *t, bool json)
 /* All begin together, each after it has compiled. */
 static int measure(device_pool *p, timing *t)
 {
-    RET(pool_begin(p, 1, warm, t));
+    RET(pool_begin(p, 0, warm, t));
     pool_end(p);
-    RET(pool_begin(p, 1, run, t));
+    RET(pool_begin(p, 0, run, t));
     pool_end(p);
     guard_end();
     pool_tell(p);

@@ -29,8 +29,9 @@ typedef struct device_pool {
     pthread_cond_t news;
     pool_piece *piece; /* a ring, the oldest at `first` */
     size_t room, first, end;
-    size_t left; /* devices that are not lost */
-    bool over;   /* no more pieces are taken */
+    size_t left;           /* devices that are not lost */
+    bool over;             /* no more pieces are taken */
+    void *(*here)(void *); /* not NULL: pool_await() runs this */
 } device_pool;
 
 /* Opens the devices that o->devices names, or o->device, and the model on each.
@@ -48,13 +49,15 @@ void pool_close(device_pool *p);
 /* ---- work ---- */
 
 /* Starts run(pool_device) in a thread for each device; there are at most `room`
- * pieces at once. Signals but those of a crash are the main thread's. */
+ * pieces at once, or 0. Signals but those of a crash are the main thread's. With
+ * pieces, a single processor has no thread: nothing overlaps there, and not every
+ * driver takes calls from several. */
 int pool_begin(device_pool *p, size_t room, void *(*run)(void *),
                void *context);
 void pool_end(device_pool *p); /* waits for the threads */
 void pool_add(device_pool *p, size_t pieces);
-/* In a device's thread: the oldest piece that nobody has; false: there is none,
- * and with `wait`, will be none. */
+/* In run(): the oldest piece that nobody has; false: there is none, and with
+ * `wait`, will be none before run() ends. */
 bool pool_take(size_t *piece, pool_device *d, bool wait);
 void pool_done(device_pool *p, size_t piece);
 /* The device failed, for the reason of the library's last message. */

@@ -35,13 +35,14 @@ static bool start_thread(pthread_t *thread, void *(*run)(void *), void *context)
 
 int pool_begin(device_pool *p, size_t room, void *(*run)(void *), void *context)
 {
-    p->piece = calloc(room, sizeof *p->piece);
+    p->piece = calloc(room + 1, sizeof *p->piece);
     if (!p->piece)
         return fail("out of memory");
     p->context = context;
     p->room = room, p->first = p->end = 0;
     p->over = false;
-    for (size_t i = 0; i < p->count; i++) {
+    p->here = room && p->count == 1 && pool_cpu(p) ? run : NULL;
+    for (size_t i = 0; i < p->count && !p->here; i++) {
         pool_device *d = &p->item[i];
 
         d->started = !d->lost && start_thread(&d->thread, run, d);
@@ -93,7 +94,7 @@ bool pool_take(size_t *piece, pool_device *d, bool wait)
     bool found;
 
     pthread_mutex_lock(&p->lock);
-    while ((*piece = waiting(p)) == p->end && !p->over && wait)
+    while ((*piece = waiting(p)) == p->end && !p->over && wait && !p->here)
         pthread_cond_wait(&p->news, &p->lock);
     found = *piece < p->end && !p->over;
     if (found)
@@ -149,10 +150,15 @@ pool_state pool_await(device_pool *p, int ms)
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&p->lock);
     now = state(p);
-    if (now == POOL_WAITS && ms < 0)
+    if (now == POOL_WAITS && p->here) {
+        pthread_mutex_unlock(&p->lock);
+        p->here(&p->item[0]);
+        pthread_mutex_lock(&p->lock);
+    } else if (now == POOL_WAITS && ms < 0) {
         pthread_cond_wait(&p->news, &p->lock);
-    else if (now == POOL_WAITS && ms > 0)
+    } else if (now == POOL_WAITS && ms > 0) {
         pthread_cond_timedwait(&p->news, &p->lock, &until);
+    }
     now = state(p);
     pthread_mutex_unlock(&p->lock);
     return now;
