@@ -49,9 +49,9 @@ void pool_close(device_pool *p);
 /* ---- work ---- */
 
 /* Starts run(pool_device) in a thread for each device; there are at most `room`
- * pieces at once, or 0. Signals but those of a crash are the main thread's. With
- * pieces, a single processor has no thread: nothing overlaps there, and not every
- * driver takes calls from several. */
+ * pieces at once, or 0. Signals but those of a crash are the main thread's.
+ * With pieces, a device alone has no thread if nothing overlaps on it: not
+ * every driver takes calls from several. */
 int pool_begin(device_pool *p, size_t room, void *(*run)(void *),
                void *context);
 void pool_end(device_pool *p); /* waits for the threads */

@@ -3,6 +3,8 @@
  */
 #include "device_pool.h"
 
+#include "api/program.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +43,10 @@ int pool_begin(device_pool *p, size_t room, void *(*run)(void *), void *context)
     p->context = context;
     p->room = room, p->first = p->end = 0;
     p->over = false;
-    p->here = room && p->count == 1 && pool_cpu(p) ? run : NULL;
+    p->here = room && p->count == 1 &&
+                      !vt_session_describe(p->item[0].session).overlaps
+                  ? run
+                  : NULL;
     for (size_t i = 0; i < p->count && !p->here; i++) {
         pool_device *d = &p->item[i];
 
