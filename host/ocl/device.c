@@ -1,5 +1,5 @@
 /*
- * device.c - open a device: its limits, its context, what is attached to it.
+ * device.c - open a device: which, its limits, its context, what is attached.
  */
 #include "ocl/cache.h"
 #include "ocl/device_list.h"

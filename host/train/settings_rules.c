@@ -1,6 +1,6 @@
 /*
  * settings_rules.c - a setting is a member of vitcl_train_options and a row
- * here, by which settings.c reads and writes it.
+ * here, for settings.c. Those of a settings file are not here.
  */
 #include "train/settings_rules.h"
 

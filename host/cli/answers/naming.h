@@ -1,6 +1,6 @@
 /*
- * naming.h - a picture's classes, and the formats in which classify prints
- * them.
+ * naming.h - a picture's classes, which of them are sure, and the formats in
+ * which classify prints them.
  */
 #ifndef VT_CLI_NAMING_H
 #define VT_CLI_NAMING_H

@@ -1,5 +1,5 @@
-"""All studies, in the order of the list that users see. A new one is a file and a name
-here."""
+"""All studies, in the order of the list that users see. A new one is a file, a name
+here, and a new hash in python/tests/test_study.py."""
 from . import (axial, cost, data_size, few_shot, head, inductive_bias, masked, optimizer,
                positions, resolution, scaling, shape, transfer)
 
