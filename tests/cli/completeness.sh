@@ -1,6 +1,6 @@
 # completeness.sh - nothing is forgotten: each op has a kernel, a reference, a
-# test and a gradient, each model family a golden, each command and option its
-# text in the man page.
+# test and a gradient, each model family a golden, each command, option and
+# setting its text in the man page, each study a section.
 root=$VT_DATA/../..
 cd "$root" || exit
 missing=0
@@ -74,6 +74,23 @@ files=$(basename -s .c -a host/cli/cmd_*.c | sed 's/^cmd_//')
 sections=$(awk '/^\.SH/ { on = $2 == "COMMANDS" } on && /^\.SS/ { print $2 }' <<<"$manual")
 for command in $files $sections; do
     grep -qx "$command" <<<"$commands" || lack "vitcl --help has no $command: host/cli/main.c"
+done
+
+# Each key of a settings file is in the documents, and each study has a section.
+keys=$(sed -n '/const keys\[\] = {/,/};/p' host/train/optimizer_config.c host/train/settings.c |
+    grep -oP '"\K[a-z_0-9]+(?=")')
+studies=$(grep -ohP '^    name="\K[a-z-]+' python/vitcl/study/studies/*.py)
+[ -n "$keys" ] || lack "no settings were found"
+[ -n "$studies" ] || lack "no studies were found"
+section=$(awk '/^\.S[SH]/ { on = $2 == "train" } on' <<<"$manual")
+for key in $keys; do
+    has "\b$key" "$section" || lack "the man page lacks the setting $key"
+    for file in docs/training.md include/vitcl_train.h; do
+        grep -qw "$key" "$file" || lack "$file lacks the setting $key"
+    done
+done
+for study in $studies; do
+    grep -qx "### $study" docs/studies.md || lack "docs/studies.md has no section $study"
 done
 
 # A test that is skipped says so (tests/support/skip.h).
