@@ -315,19 +315,21 @@ class Model:
                  ahead: Optional[int] = None) -> Iterator[Any]:
         if top < 1:
             raise VitclValueError(f"the {top} best classes")
-        model = self._loaded
         session = self._session(not _pictures.is_one(pictures))
-        if labels is not None:
-            chooser = self._by_words(session, tuple(labels), prompts)
-        elif session.classes:
-            chooser = self._by_classes(model, session)
-        else:
-            raise error(Status.EUNSUPPORTED, "this model has no classes of its own: give labels, "
-                        "if it has words; embed() gives its vectors")
-        tensor = "logits" if labels is None else "features"
-        count = session.classes if labels is None else session.features
+        chooser, tensor, count = self._chooser(session, labels, prompts)
         for row in self._rows(session, pictures, tensor, count, on_error, progress, ahead):
             yield None if row.error is not None else chooser(row, top)
+
+    def _chooser(self, session: Session, labels: Optional[Sequence[str]],
+                 prompts: Union[str, Sequence[str]]
+                 ) -> tuple[Callable[[Row, int], Answer], str, int]:
+        """What makes answers of rows, of which tensor, and its numbers a picture."""
+        if labels is not None:
+            return self._by_words(session, tuple(labels), prompts), "features", session.features
+        if session.classes:
+            return self._by_classes(self._loaded, session), "logits", session.classes
+        raise error(Status.EUNSUPPORTED, "this model has no classes of its own: give labels, "
+                    "if it has words; embed() gives its vectors")
 
     def _by_classes(self, model: Handle, session: Session) -> Callable[[Row, int], Answer]:
         loaded, named, pointer = library(), self._classes(), model.pointer

@@ -69,13 +69,13 @@ def each(pictures: Any) -> Iterator[Any]:
 
 
 def _png(array: "npt.NDArray[np.uint8]") -> bytes:
-    """[height, width, 2 or 4] as a file that the decoder reads."""
+    """[height, width, 2 to 4] as a file that the decoder reads."""
     import numpy as np
 
     height, width, channels = array.shape
     lines = np.zeros((height, 1 + width * channels), np.uint8)
     lines[:, 1:] = array.reshape(height, width * channels)
-    head = struct.pack(">IIBBBBB", width, height, 8, 6 if channels == 4 else 4, 0, 0, 0)
+    head = struct.pack(">IIBBBBB", width, height, 8, {2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
     out = b"\x89PNG\r\n\x1a\n"
     for name, data in ((b"IHDR", head), (b"IDAT", zlib.compress(lines.tobytes(), 1)),
                        (b"IEND", b"")):

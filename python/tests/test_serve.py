@@ -1,0 +1,485 @@
+#!/usr/bin/env python3
+"""test_serve.py - the server answers what the package answers, to the bytes that
+clients of OpenAI and Immich send, and nobody holds it up.
+
+Needs VITCL_LIBRARY and VT_DATA; ctest sets them. With OpenAI's client installed,
+that is asked, too.
+"""
+import base64
+import contextlib
+import http.client
+import http.server
+import json
+import logging
+import os
+import pathlib
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+try:
+    import numpy as np
+    import starlette  # noqa: F401
+    import uvicorn
+except ImportError as e:
+    print(f"skipped: {e}")
+    sys.exit(77)
+try:
+    import python_multipart  # noqa: F401
+except ImportError:
+    try:
+        import multipart  # noqa: F401
+    except ImportError as e:
+        print(f"skipped: {e}")
+        sys.exit(77)
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import vitcl  # noqa: E402
+from vitcl.serve import Limits, create  # noqa: E402
+from vitcl.serve.__main__ import Protocol  # noqa: E402
+
+for parser in ("multipart", "python_multipart"):
+    logging.getLogger(parser).setLevel(logging.CRITICAL)
+DATA = pathlib.Path(os.environ["VT_DATA"])
+WORDS = str(DATA / "text/hf_words")
+PICTURES = [DATA / "sample.jpg", DATA / "small.png", DATA / "preprocess/in/exif6.jpg",
+            DATA / "preprocess/in/rgba.png", DATA / "preprocess/in/gray.jpg"]
+BYTES = [p.read_bytes() for p in PICTURES]
+
+
+class Server:
+    """An app at a port of the loopback."""
+
+    def __init__(self, *words, **options):
+        self.app = create(*words, **options)
+        self.server = uvicorn.Server(uvicorn.Config(
+            self.app, host="127.0.0.1", port=0, http=Protocol, ws="none", log_level="critical"))
+        self.thread = threading.Thread(target=self.server.run)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+        self.port = self.server.servers[0].sockets[0].getsockname()[1]
+
+    def close(self):
+        self.server.should_exit = True
+        self.thread.join()
+
+    def ask(self, method, path, body=None, headers=()):
+        """(status, body, headers)"""
+        there = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(there):
+            there.request(method, path, body, dict(headers))
+            answer = there.getresponse()
+            return answer.status, answer.read(), answer.headers
+
+    def json(self, path, value, status=200):
+        got = self.ask("POST", path, json.dumps(value), {"content-type": "application/json"})
+        assert got[0] == status, got
+        return json.loads(got[1])
+
+    def form(self, path, *parts, status=200):
+        """As Node's undici sends it: a part is (name, text) or (name, bytes)."""
+        line = "----formdata-undici-052386519837"
+        body = b""
+        for name, value in parts:
+            file = isinstance(value, bytes)
+            body += (f'--{line}\r\nContent-Disposition: form-data; name="{name}"'
+                     + ('; filename="blob"\r\nContent-Type: application/octet-stream' if file
+                        else "") + "\r\n\r\n").encode()
+            body += (value if file else value.encode()) + b"\r\n"
+        body += f"--{line}--\r\n".encode()
+        got = self.ask("POST", path, body, {"content-type": f"multipart/form-data; boundary={line}"})
+        assert got[0] == status, got
+        return json.loads(got[1])
+
+
+def b64(data):
+    return base64.b64encode(data).decode()
+
+
+def url(data, type_="jpeg"):
+    return f"data:image/{type_};base64,{b64(data)}"
+
+
+class Base(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.words = vitcl.Model(WORDS)
+        cls.cifar = vitcl.Model("builtin:cifar10")
+        cls.server = Server({"ViT-B-32__openai": WORDS, "cifar": "builtin:cifar10"},
+                            hosts=frozenset(("127.0.0.1",)), limits=Limits(largest=4 << 20))
+        cls.ask, cls.json, cls.form = cls.server.ask, cls.server.json, cls.server.form
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+        cls.words.close()
+        cls.cifar.close()
+
+    def same(self, said, expected):
+        self.assertTrue(np.array_equal(np.array(said, np.float32), expected))
+
+
+class Own(Base):
+    def test_classify(self):
+        expected = [{"sure": a.sure, "detail": a.detail,
+                     "classes": [{"label": c.label, "name": c.name, "index": c.index,
+                                  "probability": c.probability} for c in a]}
+                    for a in self.cifar.classify(BYTES, top=3)]
+        said = self.form("/classify", *[("image", b) for b in BYTES], ("top", "3"),
+                         ("model", "cifar"))
+        self.assertEqual(said, {"model": "cifar", "answers": expected})
+        said = self.json("/classify", {"images": [b64(BYTES[0]), url(BYTES[1])], "top": 3,
+                                       "model": "cifar"})
+        self.assertEqual(said["answers"], expected[:2])
+        for headers in ({}, {"content-type": "image/jpeg"},
+                        {"content-type": "application/x-www-form-urlencoded"}):  # curl's
+            got = self.ask("POST", "/classify?top=3&model=cifar", BYTES[0], headers)
+            self.assertEqual(json.loads(got[1])["answers"], expected[:1])
+
+    def test_labels(self):
+        expected = self.words.classify(BYTES[0], labels=["a cat", "a dog"], prompts=["a {}"])
+        said = self.json("/classify", {"image": b64(BYTES[0]), "labels": ["a cat", "a dog"],
+                                       "prompts": ["a {}"]})["answers"][0]["classes"]
+        self.assertEqual([(c["name"], c["probability"]) for c in said],
+                         [(c.name, c.probability) for c in expected])
+
+    def test_embed(self):
+        for normalize in (False, True):
+            said = self.json("/embed", {"images": [b64(b) for b in BYTES], "normalize": normalize,
+                                        "texts": ["a dog", "", "the cat"]})
+            self.same(said["images"], self.words.embed(BYTES, normalize=normalize))
+            self.same(said["texts"], self.words.embed_text(["a dog", "", "the cat"],
+                                                           normalize=normalize))
+        said = self.form("/embed", ("text", "a dog"), ("image", BYTES[0]))
+        self.same(said["images"][0], self.words.embed(BYTES[0]))
+        self.same(said["texts"][0], self.words.embed_text("a dog"))
+
+    def test_many_at_once_make_batches(self):
+        worker = next(w for w in _workers(self.server) if w.name == "cifar")
+        expected = [json.loads(self.ask("POST", "/embed?model=cifar", b)[1]) for b in BYTES]
+        batches, answered, wrong = worker.batches, worker.answered, []
+
+        def client(i):
+            for k in range(5):
+                got = self.ask("POST", "/embed?model=cifar", BYTES[(i + k) % 5])
+                if json.loads(got[1]) != expected[(i + k) % 5]:
+                    wrong.append(got)
+
+        _together(client, 16)
+        self.assertEqual(wrong, [])
+        self.assertEqual(worker.answered - answered, 80)
+        self.assertLess(worker.batches - batches, 60)
+
+    def test_refusals(self):
+        deep = b"[" * 100_000
+        long = {"content-type": "application/json"}
+        for path, body, headers, status in [
+                ("/classify", b"", {}, 400), ("/classify?model=cifar", b"no picture", {}, 422),
+                ("/classify?model=cifar", BYTES[0][:200], {}, 422),
+                ("/classify?model=nobody", BYTES[0], {}, 404), ("/classify", BYTES[0], {}, 400),
+                ("/classify?model=cifar&top=0", BYTES[0], {}, 400),
+                ("/classify?model=cifar&top=-3", BYTES[0], {}, 400),
+                ("/classify?model=cifar&colour=3", BYTES[0], {}, 400),
+                ("/classify?model=cifar&label=a", BYTES[0], {}, 400),
+                ("/embed?model=cifar&text=a", b"", {}, 400), ("/embed", b"{", long, 400),
+                ("/embed", deep, long, 400), ("/embed", b"\xff\xfe", long, 400),
+                ("/embed", b"[]", long, 400), ("/embed", b'{"texts": [1]}', long, 400),
+                ("/embed", b'{"texts": ["\\ud800"]}', long, 400),
+                ("/embed", b'{"texts": ["a\\u0000b"]}', long, 400),
+                ("/embed", b'{"images": [["a"]]}', long, 400),
+                ("/embed", b'{"images": ["' + b"A" * (5 << 20), long, 413),
+                ("/embed", b"x", {"content-type": "multipart/form-data"}, 400),
+                ("/embed", b"x", {"content-type": "multipart/form-data; boundary=y"}, 400),
+                ("/embed", b"x", {"host": "evil.example"}, 403),
+                ("/embed", b"x", {"origin": "http://evil.example"}, 403),
+                ("/nothing", b"", {}, 404), ("/ping", b"", {}, 405)]:
+            with self.subTest(path=path, body=body[:30]):
+                got = self.ask("POST", path, body, headers)
+                self.assertEqual(got[0], status, got)
+                line = json.loads(got[1])["error"] if status != 405 else "a"
+                self.assertTrue(line and "\n" not in line)
+        said = self.form("/classify", ("image", BYTES[0]), ("image", b"bad"), ("model", "cifar"),
+                         status=422)
+        self.assertIn("picture 2 of 2", said["error"])
+
+    def test_names_of_files_open_none(self):
+        secret = str(DATA / "sample.jpg")
+        for value in (secret, "file://" + secret, "../" * 20 + secret, "/etc/passwd",
+                      "http://127.0.0.1/x.jpg"):
+            self.json("/embed", {"images": [value]}, status=400)
+            self.json("/v1/embeddings", {"model": "cifar", "input": [value],
+                                         "modality": "image"}, status=400)
+        self.assertEqual(self.ask("POST", "/embed?image=" + secret)[0], 400)
+        for path in ("/../../etc/passwd", "/page.css/../../_door.py", "/%2e%2e/_door.py"):
+            self.assertEqual(self.ask("GET", path)[0], 404)
+
+
+class Others(Base):
+    def test_openai(self):
+        texts = ["a dog", "the cat"]
+        expected = self.words.embed_text(texts, normalize=True)
+        said = self.json("/v1/embeddings", {"model": "ViT-B-32__openai", "input": texts})
+        self.same([d["embedding"] for d in said["data"]], expected)
+        said = self.json("/v1/embeddings", {"model": "ViT-B-32__openai", "input": "a dog",
+                                            "encoding_format": "base64"})
+        self.same(np.frombuffer(base64.b64decode(said["data"][0]["embedding"]), "<f4"),
+                  expected[0])
+        picture = self.words.embed(BYTES[0], normalize=True)
+        part = {"type": "image_url", "image_url": {"url": url(BYTES[0])}}
+        for form in ({"input": url(BYTES[0])}, {"input": [{"image": b64(BYTES[0])}]},
+                     {"input": [b64(BYTES[0])], "modality": "image"},
+                     {"input": [{"content": [part]}]},
+                     {"messages": [{"role": "user", "content": [part]}]}):
+            said = self.json("/v1/embeddings", {"model": "ViT-B-32__openai", **form})
+            self.same(said["data"][0]["embedding"], picture)
+        mixed = self.json("/v1/embeddings", {"model": "ViT-B-32__openai",
+                                             "input": ["a dog", url(BYTES[0]), "the cat"]})
+        self.same([d["embedding"] for d in mixed["data"]], [expected[0], picture, expected[1]])
+        for wrong, status in [({"input": "a"}, 400), ({"model": "x", "input": "a"}, 404),
+                              ({"model": "cifar", "input": [[1, 2]]}, 400),
+                              ({"model": "cifar", "input": []}, 400),
+                              ({"model": "cifar", "input": "a"}, 400),
+                              ({"model": "ViT-B-32__openai", "input": "a", "dimensions": 3}, 400),
+                              ({"model": "cifar", "input": "a", "encoding_format": "x"}, 400)]:
+            said = self.json("/v1/embeddings", wrong, status=status)
+            self.assertTrue(said["error"]["message"])
+
+    def test_openais_client(self):
+        try:
+            import openai
+        except ImportError:
+            self.skipTest("OpenAI's client is missing")
+        with openai.OpenAI(api_key="none", max_retries=0,
+                           base_url=f"http://127.0.0.1:{self.server.port}/v1") as client:
+            said = client.embeddings.create(model="ViT-B-32__openai", input=["a dog", "the cat"])
+            self.same([d.embedding for d in said.data],
+                      self.words.embed_text(["a dog", "the cat"], normalize=True))
+            with self.assertRaises(openai.NotFoundError):
+                client.embeddings.create(model="nobody", input="a")
+            self.assertIn("cifar", [m.id for m in client.models.list()])
+
+    def test_immich(self):
+        self.assertEqual(self.ask("GET", "/ping")[:2], (200, b"pong"))
+        name = "ViT-B-32__openai"
+        visual = json.dumps({"clip": {"visual": {"modelName": name}}})
+        for data, size in ((BYTES[0], _size(BYTES[0])), (BYTES[1], _size(BYTES[1]))):
+            said = self.form("/predict", ("entries", visual), ("image", data))
+            self.assertIsInstance(said["clip"], str)
+            self.same(json.loads(said["clip"]), self.words.embed(data, normalize=True))
+            self.assertEqual((said["imageWidth"], said["imageHeight"]), size)
+        for options in ({"options": {"language": "en"}}, {"options": {}}, {}):
+            textual = json.dumps({"clip": {"textual": {"modelName": name, **options}}})
+            said = self.form("/predict", ("entries", textual), ("text", " a \n dog"))
+            self.assertEqual(list(said), ["clip"])
+            self.same(json.loads(said["clip"]), self.words.embed_text("a dog", normalize=True))
+        self.form("/predict", ("entries", textual), ("text", ""))
+        for parts, status in [([("image", BYTES[0])], 422),
+                              ([("entries", "{"), ("image", BYTES[0])], 422),
+                              ([("entries", '{"clip": {"visual": {}}}'), ("image", BYTES[0])], 422),
+                              ([("entries", visual)], 400), ([("entries", textual)], 400),
+                              ([("entries", visual), ("image", b"none")], 422),
+                              ([("entries", visual.replace("32", "33")), ("image", BYTES[0])], 404),
+                              ([("entries", '{"ocr": {}}'), ("image", BYTES[0])], 501)]:
+            self.assertTrue(self.form("/predict", *parts, status=status)["detail"])
+
+    def test_upstream(self):
+        seen = []
+
+        class There(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                seen.append((self.path, self.headers["content-type"],
+                             self.rfile.read(int(self.headers["content-length"]))))
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.end_headers()
+                self.wfile.write(b'{"facial-recognition": [], "imageHeight": 1}')
+
+            def log_message(self, *_):
+                pass
+
+        there = http.server.ThreadingHTTPServer(("127.0.0.1", 0), There)
+        threading.Thread(target=there.serve_forever).start()
+        server = Server({"cifar": "builtin:cifar10"},
+                        upstream=f"http://127.0.0.1:{there.server_port}")
+        entries = json.dumps({"facial-recognition": {"detection": {"modelName": "buffalo_l"}}})
+        try:
+            said = server.form("/predict", ("entries", entries), ("image", BYTES[0]))
+            self.assertEqual(said, {"facial-recognition": [], "imageHeight": 1})
+            self.assertEqual(seen[0][0], "/predict")
+            self.assertIn(BYTES[0], seen[0][2])
+            there.shutdown()
+            there.server_close()
+            server.form("/predict", ("entries", entries), ("image", BYTES[0]), status=502)
+        finally:
+            server.close()
+
+
+class Album(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        (cls.folder / "own").mkdir()
+        for picture in PICTURES:
+            shutil.copy2(picture, cls.folder / "own")
+        cls.index = str(cls.folder / "own.safetensors")
+        cls.model = vitcl.Model(WORDS)
+        vitcl.Index.update(cls.index, cls.model, cls.folder / "own")
+        cls.server = Server({"words": WORDS}, index=cls.index)
+        cls.ask, cls.json, cls.form = cls.server.ask, cls.server.json, cls.server.form
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+        cls.model.close()
+        shutil.rmtree(cls.folder)
+
+    def test_search(self):
+        with vitcl.Index(self.index) as index:
+            expected = index.search(text="a dog", model=self.model)
+            said = self.json("/search", {"text": "a dog"})
+            self.assertEqual([(h["row"], h["name"], h["cosine"]) for h in said["hits"]],
+                             [(h.row, h.path.name, round(h.cosine, 4)) for h in expected])
+            said = self.form("/search", ("image", BYTES[0]))
+            self.assertEqual(said["hits"][0]["name"], "sample.jpg")
+            row = said["hits"][0]["row"]
+            like = self.json("/search", {"row": row, "version": said["version"], "top": 3})
+            self.assertEqual([h["row"] for h in like["hits"]],
+                             [h["row"] for h in said["hits"]][1:4])
+        self.json("/search", {"row": row, "version": "old"}, status=404)
+        for wrong in ({}, {"text": "a", "row": 1}, {"row": "1", "version": said["version"]}):
+            self.assertIn(self.json("/search", wrong, 404 if "version" in wrong else 400),
+                          ({"error": "no such picture"},
+                           {"error": "/search takes a text, a picture or a row"}))
+
+    def test_page_has_no_outside_resource(self):
+        for path, type_ in (("/", "text/html"), ("/page.css", "text/css"),
+                            ("/page.js", "text/javascript")):
+            status, body, headers = self.ask("GET", path)
+            self.assertEqual((status, headers["content-type"].split(";")[0]), (200, type_))
+            self.assertIn("default-src 'none'", headers["content-security-policy"])
+            self.assertNotIn(b"//", body.replace(b"// ", b""))
+
+    def test_pictures(self):
+        version = json.loads(self.ask("GET", "/album")[1])["version"]
+        with vitcl.Index(self.index) as index:
+            rows = {p.name: row for row, p in enumerate(index.pictures)}
+        status, body, headers = self.ask("GET", f"/pictures/{version}/{rows['sample.jpg']}")
+        self.assertEqual((status, body, headers["content-type"]), (200, BYTES[0], "image/jpeg"))
+        status, body, headers = self.ask("GET", f"/thumbnails/{version}/{rows['exif6.jpg']}")
+        self.assertEqual((status, headers["content-type"]), (200, "image/png"))
+        width, height = _size(body)
+        full = _size(BYTES[2])
+        self.assertLessEqual(max(width, height), 320)
+        self.assertEqual(width < height, full[0] > full[1])  # upright
+        for at in (f"{version}/99", "old/0", f"{version}/-1", f"{version}/../0",
+                   f"{version}//etc/passwd", f"{version}/%2e%2e%2f%2e%2e%2fetc%2fpasswd"):
+            for kind in ("pictures", "thumbnails"):
+                self.assertEqual(self.ask("GET", f"/{kind}/{at}")[0], 404, at)
+
+    def test_only_the_pictures_that_were_embedded(self):
+        version = json.loads(self.ask("GET", "/album")[1])["version"]
+        with vitcl.Index(self.index) as index:
+            row = next(r for r, p in enumerate(index.pictures) if p.name == "gray.jpg")
+        picture, kept = self.folder / "own/gray.jpg", self.folder / "kept"
+        path = f"/pictures/{version}/{row}"
+        self.assertEqual(self.ask("GET", path)[0], 200)
+        shutil.move(picture, kept)
+        try:
+            self.assertEqual(self.ask("GET", path)[0], 404)
+            picture.symlink_to("/etc/passwd")
+            self.assertEqual(self.ask("GET", path)[0], 404)
+            picture.unlink()
+            os.mkfifo(picture)
+            self.assertEqual(self.ask("GET", path)[0], 404)
+        finally:
+            picture.unlink()
+            shutil.move(kept, picture)
+        self.assertEqual(self.ask("GET", path)[0], 200)
+
+
+class Load(unittest.TestCase):
+    def test_a_slow_client_holds_up_nobody(self):
+        server = Server({"cifar": "builtin:cifar10"}, limits=Limits(patience=1))
+        try:
+            slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
+            for i, there in enumerate(slow):
+                there.sendall(b"POST /embed HTTP/1.1\r\nHost: x\r\n"
+                              + (b"Content-Length: 99\r\n\r\nx" if i % 2 else b"X: "))
+            began = time.monotonic()
+            for _ in range(3):
+                self.assertEqual(server.ask("POST", "/embed", BYTES[0])[0], 200)
+            self.assertLess(time.monotonic() - began, 10)
+            for there in slow[1::2]:
+                there.settimeout(10)
+                self.assertIn(b" 408 ", there.recv(4096))
+            for there in slow:
+                there.close()
+        finally:
+            server.close()
+
+    def test_held_then_refused(self):
+        server = Server({"cifar": "builtin:cifar10"}, limits=Limits(hold=0.5))
+        worker, free = _workers(server)[0], threading.Event()
+        make, worker._settle = worker._settle, lambda batch: (free.wait(), make(batch))
+        try:
+            got = server.ask("POST", "/embed", BYTES[0])
+            self.assertEqual((got[0], got[2]["retry-after"]), (503, "5"))
+            self.assertEqual(server.ask("GET", "/ping")[:2], (200, b"pong"))
+            free.set()
+            self.assertEqual(server.ask("POST", "/embed", BYTES[0])[0], 200)
+        finally:
+            free.set()
+            server.close()
+
+    def test_bytes_are_bounded(self):
+        server = Server({"cifar": "builtin:cifar10"}, limits=Limits(held=len(BYTES[0]) - 1))
+        try:
+            self.assertEqual(server.ask("POST", "/embed", BYTES[0])[0], 503)
+            self.assertEqual(server.ask("POST", "/embed", BYTES[1])[0], 200)
+        finally:
+            server.close()
+
+    def test_idle_models_are_dropped(self):
+        server = Server({"cifar": "builtin:cifar10"}, idle=0.3)
+        worker = _workers(server)[0]
+        try:
+            first = server.ask("POST", "/embed", BYTES[0])[1]
+            for _ in range(100):
+                if worker.model is None:
+                    break
+                time.sleep(0.05)
+            self.assertIsNone(worker.model)
+            self.assertEqual(server.ask("POST", "/embed", BYTES[0])[1], first)
+        finally:
+            server.close()
+
+
+def _workers(server):
+    """Those of an app, found by an endpoint's own object."""
+    routes = server.app.app.routes
+    return next(r.endpoint.__self__ for r in routes if r.path == "/embed").workers
+
+
+def _together(work, n):
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _size(data):
+    """(width, height) of a JPEG or PNG, as Pillow has it."""
+    import io
+
+    from PIL import Image
+    return Image.open(io.BytesIO(data)).size
+
+
+if __name__ == "__main__":
+    unittest.main()
