@@ -24,7 +24,7 @@ def create(models: Mapping[str, str], *, index: Optional[str] = None,
            upstream: Optional[str] = None, hosts: Optional[frozenset[str]] = None,
            idle: float = 300, limits: Limits = Limits(), device: Optional[str] = None,
            batch: Optional[int] = None, precision: str = "f32") -> App:
-    """An app of ASGI, in one process. The first model is loaded now.
+    """An app of ASGI, in one process. Models are loaded now, for their errors.
 
     models:   their names for clients, and what Model() takes; the first one answers
               where a request names none, and searches the index
@@ -43,7 +43,8 @@ def create(models: Mapping[str, str], *, index: Optional[str] = None,
                for at, (name, path) in enumerate(models.items())]
     try:
         service = Service(workers, limits)
-        workers[0].load()
+        for made in workers:
+            made.load()
         routes = [*service.routes(), *OpenAI(service).routes(),
                   *Immich(service, upstream).routes()]
         if index is not None:

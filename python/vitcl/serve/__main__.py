@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
 import sys
 from typing import Any, Optional
 
@@ -47,12 +48,16 @@ def main(words: Optional[list[str]] = None) -> None:
     given = _arguments(words)
     for name in ("multipart", "python_multipart"):  # malformed forms are the clients' affair
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    logger = logging.getLogger("vitcl.serve")
+    logger.addHandler(logging.StreamHandler())
+    logger.setLevel(logging.INFO)
     models: dict[str, str] = {}
     try:
         for one in given.model or [Index(given.index).info.model]:
             name, equals, path = one.partition("=")
             if not equals or "/" in name:
-                name = path = one
+                path = one
+                name = os.path.basename(os.path.abspath(one)) if os.path.exists(one) else one
             models[name] = path
         local = given.host in _LOOPBACK
         app = create(models, index=given.index, upstream=given.upstream,

@@ -26,6 +26,7 @@ from ._work import EMBED, TEXT, Worker
 T = TypeVar("T")
 _HERE = pathlib.Path(__file__).parent
 _LARGEST = 1 << 30
+_KEPT = {"cache-control": "private, max-age=86400"}
 # How files begin that a browser may get: (at, bytes, type).
 _TYPES = ((0, b"\xff\xd8\xff", "image/jpeg"), (0, b"\x89PNG\r\n\x1a\n", "image/png"),
           (0, b"GIF8", "image/gif"), (8, b"WEBP", "image/webp"), (0, b"BM", "image/bmp"),
@@ -34,7 +35,7 @@ _TYPES = ((0, b"\xff\xd8\xff", "image/jpeg"), (0, b"\x89PNG\r\n\x1a\n", "image/p
 
 
 class Album:
-    """An index, opened anew when its file was replaced.
+    """An index, opened anew when its file was replaced by a good one.
 
     A picture is named by its row, and by the version of the index that has that row.
     """
@@ -49,21 +50,28 @@ class Album:
 
     def open(self) -> "tuple[Index, str]":
         """The index, and its version."""
+        with self._lock:
+            try:
+                self._renew()
+            except (VitclError, OSError):
+                if self._index is None:
+                    raise
+            assert self._index is not None
+            return self._index, self._version
+
+    def _renew(self) -> None:
         now = os.stat(self.path)
         version = f"{now.st_mtime_ns:x}-{now.st_size:x}"
-        with self._lock:
-            if self._index is None or version != self._version:
-                index = Index(self.path)
-                if index.info.feature != "pooled" or index.info.most_patches:
-                    raise VitclError("this index has other vectors than embed()'s",
-                                     _c.Status.EUNSUPPORTED)
-                with index._guard.shared() as pointer:
-                    model = self.worker.load()._loaded
-                    library().vitcl_index_check(pointer, model.pointer)
-                before, self._index, self._version = self._index, index, version
-                if before is not None:
-                    before.close()  # once nobody uses it
-            return self._index, self._version
+        if version == self._version:
+            return
+        index = Index(self.path)
+        if index.info.feature != "pooled" or index.info.most_patches:
+            raise VitclError("this index has other vectors than embed()'s",
+                             _c.Status.EUNSUPPORTED)
+        with index._guard.shared() as pointer:
+            model = self.worker.load()._loaded
+            library().vitcl_index_check(pointer, model.pointer)
+        self._index, self._version = index, version
 
     def routes(self) -> "list[Route]":
         return [Route("/", self._file("page.html", "text/html")),
@@ -86,8 +94,10 @@ class Album:
         return await self.service.door.held(loop.run_in_executor(self._hands, work))
 
     async def about(self, _request: Request) -> Response:
+        """What there is, and the first pictures of it."""
         index, version = await self._do(self.open)
-        return JSONResponse({"version": version, "pictures": len(index),
+        first = [{"row": row, "name": index.picture(row).name} for row in range(min(len(index), 60))]
+        return JSONResponse({"version": version, "pictures": len(index), "hits": first,
                              "name": pathlib.Path(self.path).stem, "model": self.worker.name})
 
     # ---- search
@@ -125,7 +135,7 @@ class Album:
     # ---- files
 
     async def thumbnail(self, request: Request) -> Response:
-        def work() -> bytes:
+        def work() -> "tuple[bytes, str]":
             with self._opened(request) as file:
                 data = file.read(_LARGEST)
             try:
@@ -133,7 +143,8 @@ class Album:
             except VitclError as e:
                 raise Refused(422, f"the picture cannot be read: {e}") from None
 
-        return Response(await self._do(work), media_type="image/png", headers=_kept(request))
+        small, type_ = await self._do(work)
+        return Response(small, media_type=type_, headers=_KEPT)
 
     async def picture(self, request: Request) -> Response:
         def work() -> "tuple[bytes, str]":
@@ -147,7 +158,7 @@ class Album:
         data, type_ = await self._do(work)
         if not type_:
             raise Refused(415, "a picture that browsers do not show")
-        return Response(data, media_type=type_, headers=_kept(request))
+        return Response(data, media_type=type_, headers=_KEPT)
 
     def _of(self, version: Any, row: Any) -> Index:
         index, now = self.open()
@@ -178,7 +189,3 @@ class Album:
             file.close()
             raise Refused(404, "the picture's file has changed since it was embedded")
         return file
-
-
-def _kept(_request: Request) -> "dict[str, str]":
-    return {"cache-control": "private, max-age=86400"}

@@ -1,7 +1,8 @@
-"""Small pictures for the page."""
+"""Small pictures for the page: PNG, or JPEG where Pillow is installed."""
 from __future__ import annotations
 
 import ctypes as C
+import io
 from typing import TYPE_CHECKING
 
 from .. import _c
@@ -28,8 +29,8 @@ def decoded(data: bytes) -> "Pixels":
         library().vitcl_image_free(C.byref(image))
 
 
-def thumbnail(data: bytes, longest: int = 320) -> bytes:
-    """A PNG file, of which each pixel is the mean of those that it stands for."""
+def thumbnail(data: bytes, longest: int = 320) -> "tuple[bytes, str]":
+    """A file, and its type. Each pixel is the mean of those that it stands for."""
     import numpy as np
 
     array = decoded(data)
@@ -41,4 +42,10 @@ def thumbnail(data: bytes, longest: int = 320) -> bytes:
         counts = np.diff(np.append(edges, n)).astype(np.uint32)
         sums = np.add.reduceat(array, edges, axis=axis, dtype=np.uint32)
         array = (sums // counts.reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))).astype(np.uint8)
-    return _png(array)
+    try:
+        from PIL import Image
+    except ImportError:
+        return _png(array), "image/png"
+    out = io.BytesIO()
+    Image.fromarray(array).save(out, "JPEG", quality=85)
+    return out.getvalue(), "image/jpeg"

@@ -5,11 +5,15 @@ import asyncio
 import ctypes
 import dataclasses
 import gc
+import logging
+import os
 import threading
 from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
 
+from .. import _c
+from .._library import library, struct
 from .._model import Model
 
 if TYPE_CHECKING:
@@ -17,6 +21,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float32]
+
+
+_log = logging.getLogger("vitcl.serve")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,6 +170,7 @@ class Worker:
             return
         self.model.close()
         self.model = None
+        _log.info("%s: dropped", self.name)
         gc.collect()
         try:  # glibc keeps freed memory otherwise
             ctypes.CDLL(None).malloc_trim(0)
@@ -172,6 +180,9 @@ class Worker:
     def _answer(self, batch: list[Question]) -> list[Any]:
         if self.model is None:
             self.model = self._make()
+            info = struct(_c.vitcl_device_info)
+            library().vitcl_device_describe(ctypes.byref(info), self.model._on.pointer)
+            _log.info("%s: on %s", self.name, os.fsdecode(info.name))
         model, kind = self.model, batch[0].kind
         items: list[Any] = [question.item for question in batch]
         if kind.what == "load":

@@ -53,6 +53,7 @@ function moreLike(n) {
 // ---- what was found
 
 function draw() {
+  const focused = main.contains(document.activeElement);
   main.replaceChildren(...hits.map((hit, n) => {
     const cell = document.createElement("button"), image = document.createElement("img");
     const line = document.createElement("span"), name = document.createElement("b");
@@ -63,13 +64,14 @@ function draw() {
     image.alt = hit.name;
     image.src = `thumbnails/${version}/${hit.row}`;
     name.textContent = hit.name;
-    line.append(name, hit.cosine.toFixed(2));
+    line.append(name, hit.cosine === undefined ? "" : hit.cosine.toFixed(2));
     cell.append(image, line);
     cell.onclick = () => show(n);
     cell.onfocus = () => mark(n);
     return cell;
   }));
   window.scrollTo(0, 0);
+  if (focused && main.firstChild) main.firstChild.focus();
 }
 
 // The grid is one stop of the Tab key: arrows move inside.
@@ -95,7 +97,8 @@ function show(n) {
   };
   whole.src = at("original").href = `pictures/${version}/${hit.row}`;
   whole.alt = hit.name;
-  at("caption").textContent = `${hit.name}, cosine ${hit.cosine.toFixed(3)}`;
+  at("caption").textContent =
+    hit.cosine === undefined ? hit.name : `${hit.name}, cosine ${hit.cosine.toFixed(3)}`;
   at("before").disabled = n === 0;
   at("after").disabled = n === hits.length - 1;
   if (!large.open) large.showModal();
@@ -174,5 +177,8 @@ document.onpaste = (event) => {
 
 fetch("album").then((got) => got.json()).then((album) => {
   document.title = at("name").textContent = album.name;
+  if (asking) return; // a search was faster
+  ({hits, version} = album);
+  draw();
   say(`${album.pictures} pictures`);
 }).catch(() => say("The server does not answer", true));
