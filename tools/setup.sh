@@ -19,6 +19,9 @@ test_packages="g++ abigail-tools clang clang-format clang-tidy cppcheck shellche
     libopenmpi-dev openmpi-bin libmpich-dev mpich groff-base zsh fish
     python3-numpy python3-pil python3-matplotlib"
 
+# What Python's server is tested with; names as below.
+server_packages="python3-starlette python3-uvicorn python3-python-multipart|python3-multipart"
+
 # Compilers for GPUs; with | between the names of one in different releases.
 # libclc comes with mesa-opencl-icd.
 gpu_packages="clang-19 intel-ocloc|intel-opencl-icd"
