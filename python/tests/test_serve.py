@@ -109,7 +109,8 @@ class Base(unittest.TestCase):
     def setUpClass(cls):
         cls.words = vitcl.Model(WORDS)
         cls.cifar = vitcl.Model("builtin:cifar10")
-        cls.server = Server({"ViT-B-32__openai": WORDS, "cifar": "builtin:cifar10"},
+        cls.server = Server({"ViT-B-32__openai": WORDS, "cifar": "builtin:cifar10",
+                             "pictures": str(DATA / "models/hf_vit_bare")},
                             hosts=frozenset(("127.0.0.1",)), limits=Limits(largest=4 << 20))
         cls.ask, cls.json, cls.form = cls.server.ask, cls.server.json, cls.server.form
 
@@ -202,6 +203,8 @@ class Own(Base):
                 self.assertEqual(got[0], status, got)
                 line = json.loads(got[1])["error"] if status != 405 else "a"
                 self.assertTrue(line and "\n" not in line)
+        said = self.json("/embed", {"model": "pictures", "texts": ["a"]}, status=400)
+        self.assertEqual(said["error"].split(": ")[:2], ["pictures", "no text tower"])
         said = self.form("/classify", ("image", BYTES[0]), ("image", b"bad"), ("model", "cifar"),
                          status=422)
         self.assertIn("picture 2 of 2", said["error"])

@@ -12,7 +12,8 @@ try:
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    from . import Limits, create
+    from ._app import create
+    from ._door import Limits
 except ImportError as e:
     sys.exit(f"vitcl.serve: {e}: pip install 'vitcl[serve]'")
 

@@ -49,7 +49,7 @@ class Service:
             found = await self.door.held(worker.ask(kind, items, top))
         except VitclError as e:
             if e.status == Status.EUNSUPPORTED:
-                raise Refused(400, str(e)) from None
+                raise Refused(400, str(e).replace(worker.path, worker.name)) from None
             raise
         for i, answer in enumerate(found):
             if isinstance(answer, VitclError):
@@ -90,6 +90,9 @@ class Service:
             texts = await self.vectors(worker, TEXT, wanted.texts, normalize)
         return JSONResponse({"model": worker.name, "images": [numbers(v) for v in pictures],
                              "texts": [numbers(v) for v in texts]})
+
+    async def hello(self, _request: Request) -> Response:
+        return JSONResponse({"message": "vitcl"})
 
     async def models(self, _request: Request) -> Response:
         return JSONResponse({"object": "list", "data": [

@@ -61,6 +61,7 @@ class Worker:
                  room: int = 256) -> None:
         self.name, self._make, self._idle, self._room = name, make, idle, room
         self.model: Optional[Model] = None
+        self.path = ""  # of the model, once it was open
         self.batches = self.answered = 0
         self._waiting: deque[Question] = deque()
         self._changed = threading.Condition()
@@ -180,7 +181,7 @@ class Worker:
     def _answer(self, batch: list[Question]) -> list[Any]:
         if self.model is None:
             self.model = self._make()
-            info = struct(_c.vitcl_device_info)
+            self.path, info = self.model.name, struct(_c.vitcl_device_info)
             library().vitcl_device_describe(ctypes.byref(info), self.model._on.pointer)
             _log.info("%s: on %s", self.name, os.fsdecode(info.name))
         model, kind = self.model, batch[0].kind
