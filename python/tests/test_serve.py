@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 SYSTEM = "/usr/bin/python3"
 
@@ -38,8 +39,10 @@ except ImportError as e:
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import vitcl  # noqa: E402
+from vitcl._pictures import _png  # noqa: E402
 from vitcl.serve import Limits, create  # noqa: E402
 from vitcl.serve.__main__ import Protocol  # noqa: E402
+from vitcl.serve._thumbnails import decoded, thumbnail  # noqa: E402
 
 for parser in ("multipart", "python_multipart"):
     logging.getLogger(parser).setLevel(logging.CRITICAL)
@@ -429,6 +432,21 @@ class Album(unittest.TestCase):
             picture.unlink()
             shutil.move(kept, picture)
         self.assertEqual(self.ask("GET", path)[0], 200)
+
+
+class Thumbnails(unittest.TestCase):
+    def test_pixels_are_means(self):
+        array = np.random.default_rng(0).integers(0, 256, (640, 480, 3), np.uint8)
+        with unittest.mock.patch.dict(sys.modules, {"PIL": None}):
+            small, type_ = thumbnail(_png(array))
+        means = array.reshape(320, 2, 240, 2, 3).astype(np.uint32)
+        means = (means.sum(1) // 2).sum(2) // 2
+        self.assertEqual(type_, "image/png")
+        self.assertTrue(np.array_equal(decoded(small), means))
+        for shape in ((1, 1, 3), (1, 1000, 3), (333, 2, 3), (321, 319, 3)):
+            made = decoded(thumbnail(_png(np.full(shape, 7, np.uint8)))[0])
+            self.assertLessEqual(max(made.shape[:2]), 320)
+            self.assertLessEqual(abs(made.astype(int) - 7).max(), 1)
 
 
 class Load(unittest.TestCase):

@@ -25,7 +25,7 @@ from ._work import EMBED, TEXT, Worker
 
 T = TypeVar("T")
 _HERE = pathlib.Path(__file__).parent
-_LARGEST = 1 << 30
+_LARGEST = 256 << 20
 _KEPT = {"cache-control": "private, max-age=86400"}
 # How files begin that a browser may get: (at, bytes, type).
 _TYPES = ((0, b"\xff\xd8\xff", "image/jpeg"), (0, b"\x89PNG\r\n\x1a\n", "image/png"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
-from ._door import Door, Refused, parsed, plain_text
+from ._door import Door, Refused, aside, parsed, plain_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,9 +105,7 @@ async def asked(door: Door, request: Request, body: bytes) -> Asked:
         value = await parsed(body)
         if not isinstance(value, dict):
             raise Refused(400, "the JSON is no object")
-        for name, value in value.items():
-            for one in value if isinstance(value, list) else [value]:
-                found.add(name, one)
+        await aside(lambda: _read(found, value))
     elif body:
         found.add("image", body)
     n = len(found.pictures) + len(found.texts)
@@ -116,6 +114,12 @@ async def asked(door: Door, request: Request, body: bytes) -> Asked:
     if not all(found.pictures):
         raise Refused(400, "a picture without bytes")
     return found
+
+
+def _read(found: Asked, value: "dict[str, Any]") -> None:
+    for name, given in value.items():
+        for one in given if isinstance(given, list) else [given]:
+            found.add(name, one)
 
 
 def numbers(vector: "Floats") -> list[float]:

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from ._asked import numbers
-from ._door import Refused, plain_text
+from ._door import Refused, aside, plain_text
 from ._service import Service
 from ._thumbnails import decoded
 from ._work import EMBED, TEXT
@@ -74,7 +74,7 @@ class Immich:
             raise Refused(400, "visual needs an image, as a file")
         data = await image.read()
         vector, = await self.service.vectors(worker, EMBED, [data], True)
-        width, height = await asyncio.get_running_loop().run_in_executor(None, size, data)
+        width, height = await aside(lambda: size(data))
         return JSONResponse({"clip": _written(vector), "imageHeight": height,
                              "imageWidth": width})
 

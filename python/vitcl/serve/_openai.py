@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ._asked import numbers, picture
-from ._door import Refused, parsed, plain_text
+from ._door import Refused, aside, parsed, plain_text
 from ._service import Service
 from ._work import EMBED, TEXT
 
@@ -40,7 +40,7 @@ class OpenAI:
             form = wanted.get("encoding_format") or "float"
             if form not in ("float", "base64"):
                 raise Refused(400, "encoding_format is float or base64")
-            items = _items(wanted)
+            items = await aside(lambda: _items(wanted))
             if len(items) > service.door.limits.most:
                 raise Refused(413, f"at most {service.door.limits.most} inputs")
             vectors: "dict[int, Floats]" = {}
@@ -51,11 +51,11 @@ class OpenAI:
         width = wanted.get("dimensions")
         if width is not None and width != len(vectors[0]):
             raise Refused(400, f"this model's vectors have {len(vectors[0])} dimensions")
-        return JSONResponse({
+        return await aside(lambda: JSONResponse({
             "object": "list", "model": worker.name,
             "data": [{"object": "embedding", "index": i, "embedding": _written(vectors[i], form)}
                      for i in range(len(items))],
-            "usage": {"prompt_tokens": 0, "total_tokens": 0}})  # nobody counts them
+            "usage": {"prompt_tokens": 0, "total_tokens": 0}}))  # nobody counts them
 
 
 def _written(vector: "Floats", form: str) -> Any:

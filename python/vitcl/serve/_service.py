@@ -13,7 +13,7 @@ from starlette.routing import Route
 from .._c import Status
 from .._library import VitclError
 from ._asked import Asked, asked, numbers
-from ._door import Door, Limits, Refused
+from ._door import Door, Limits, Refused, aside
 from ._work import EMBED, TEXT, Kind, Worker, normalized
 
 if TYPE_CHECKING:
@@ -88,8 +88,9 @@ class Service:
             worker, normalize = self.worker(wanted.one("model")), wanted.flag("normalize")
             pictures = await self.vectors(worker, EMBED, wanted.pictures, normalize)
             texts = await self.vectors(worker, TEXT, wanted.texts, normalize)
-        return JSONResponse({"model": worker.name, "images": [numbers(v) for v in pictures],
-                             "texts": [numbers(v) for v in texts]})
+        return await aside(lambda: JSONResponse({
+            "model": worker.name, "images": [numbers(v) for v in pictures],
+            "texts": [numbers(v) for v in texts]}))
 
     async def hello(self, _request: Request) -> Response:
         return JSONResponse({"message": "vitcl"})
