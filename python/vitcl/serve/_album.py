@@ -96,7 +96,8 @@ class Album:
     async def about(self, _request: Request) -> Response:
         """What there is, and the first pictures of it."""
         index, version = await self._do(self.open)
-        first = [{"row": row, "name": index.picture(row).name} for row in range(min(len(index), 60))]
+        first = [{"row": row, "name": index.picture(row).name}
+                 for row in range(min(len(index), 60))]
         return JSONResponse({"version": version, "pictures": len(index), "hits": first,
                              "name": pathlib.Path(self.path).stem, "model": self.worker.name})
 
@@ -141,7 +142,7 @@ class Album:
             try:
                 return thumbnail(data)
             except VitclError as e:
-                raise Refused(422, f"the picture cannot be read: {e}") from None
+                raise Refused(422, str(e)) from None
 
         small, type_ = await self._do(work)
         return Response(small, media_type=type_, headers=_KEPT)

@@ -56,7 +56,8 @@ class Service:
                 if answer.status in (Status.ENOMEM, Status.ENODEVICE, Status.EDEVICE):
                     raise answer
                 which = "the picture" if len(items) == 1 else f"picture {i + 1} of {len(items)}"
-                raise Refused(422, f"{which} cannot be read: {answer}")
+                why = str(answer).removeprefix("picture: ")
+                raise Refused(422, f"{which} cannot be read: {why}")
         return found
 
     async def vectors(self, worker: Worker, kind: Kind, items: Sequence[Any],
