@@ -29,9 +29,10 @@ typedef struct device_pool {
     pthread_cond_t news;
     pool_piece *piece; /* a ring, the oldest at `first` */
     size_t room, first, end;
-    size_t left;           /* devices that are not lost */
-    bool over;             /* no more pieces are taken */
-    void *(*here)(void *); /* not NULL: pool_await() runs this */
+    size_t left; /* devices that are not lost */
+    bool over;   /* no more pieces are taken */
+    void *(*run)(void *);
+    bool here; /* pool_await() runs it */
 } device_pool;
 
 /* Opens the devices that o->devices names, or o->device, and the model on each.

@@ -43,10 +43,9 @@ int pool_begin(device_pool *p, size_t room, void *(*run)(void *), void *context)
     p->context = context;
     p->room = room, p->first = p->end = 0;
     p->over = false;
+    p->run = run;
     p->here = room && p->count == 1 &&
-                      !vt_session_describe(p->item[0].session).overlaps
-                  ? run
-                  : NULL;
+              !vt_session_describe(p->item[0].session).overlaps;
     for (size_t i = 0; i < p->count && !p->here; i++) {
         pool_device *d = &p->item[i];
 
@@ -157,7 +156,7 @@ pool_state pool_await(device_pool *p, int ms)
     now = state(p);
     if (now == POOL_WAITS && p->here) {
         pthread_mutex_unlock(&p->lock);
-        p->here(&p->item[0]);
+        p->run(&p->item[0]);
         pthread_mutex_lock(&p->lock);
     } else if (now == POOL_WAITS && ms < 0) {
         pthread_cond_wait(&p->news, &p->lock);
