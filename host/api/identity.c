@@ -151,3 +151,13 @@ vitcl_status vt_model_identity(char model_id[65], char pictures_id[65],
     memcpy(pictures_id, of_size, sizeof of_size);
     return VITCL_OK;
 }
+
+vitcl_status vt_model_about(vt_about *out, const vitcl_model *model,
+                            uint32_t height, uint32_t width)
+{
+    out->height = height, out->width = width;
+    out->patches = height ? 0 : vt_model_most_patches(model);
+    snprintf(out->pixels, sizeof out->pixels, "%s", vt_model_resize(model));
+    return vt_model_identity(out->model_id, out->pictures_id, model, height,
+                             width);
+}

@@ -64,12 +64,9 @@ vitcl_status vitcl_index_check(const vitcl_index *index,
     VT_GIVEN(index);
     VT_GIVEN(model);
     a = vt_index_about(index->x);
+    VT_RET(vt_model_about(&own, model, a->height, a->width));
     memcpy(own.feature, a->feature, sizeof own.feature);
     own.normalized = a->normalized;
-    own.patches = a->height ? 0 : vt_model_most_patches(model);
-    snprintf(own.pixels, sizeof own.pixels, "%s", vt_model_resize(model));
-    VT_RET(vt_model_identity(own.model_id, own.pictures_id, model, a->height,
-                             a->width));
     return vt_index_agrees(index->x, &own);
 }
 

@@ -6,6 +6,7 @@
 #ifndef VT_API_PROGRAM_H
 #define VT_API_PROGRAM_H
 #include "eval/evaluate.h"
+#include "index/index.h"
 #include "models/hub.h"
 #include "tune/candidate.h"
 #include "tune/tuner.h"
@@ -103,6 +104,10 @@ VITCL_STATUS vt_model_set_most_patches(vitcl_model *model, uint32_t most);
 VITCL_STATUS vt_model_identity(char model_id[65], char pictures_id[65],
                                const vitcl_model *model, uint32_t height,
                                uint32_t width);
+/* What an index says of the model, and of its pictures at this size (0: the
+ * model's own): both identities, size, patches and pixels. */
+VITCL_STATUS vt_model_about(vt_about *out, const vitcl_model *model,
+                            uint32_t height, uint32_t width);
 /* Reads a weight by timm's name, such as "patch_embed.proj.weight" or
  * "pos_embed", in the shape that the model's own picture size needs: a patch is
  * one row of 3 * height * width numbers. data: NULL, or room for all its

@@ -97,19 +97,16 @@ static vitcl_status describe(renewal *u)
     const vt_index *old = u->rows.old;
     vt_about *a = &u->about;
     uint32_t height, width;
+    bool sized;
 
     vt_model_input(&height, &width, s->model->model);
-    if (!s->grids && (s->height != height || s->width != width ||
-                      vt_model_most_patches(s->model)))
-        a->height = s->height, a->width = s->width;
-    if (!a->height)
-        a->patches = vt_model_most_patches(s->model);
+    sized = !s->grids && (s->height != height || s->width != width ||
+                          vt_model_most_patches(s->model));
+    VT_RET(vt_model_about(a, s->model, sized ? s->height : 0,
+                          sized ? s->width : 0));
     memcpy(a->feature, "pooled", sizeof "pooled");
-    snprintf(a->pixels, sizeof a->pixels, "%s", vt_model_resize(s->model));
     if (s->model->path && strlen(s->model->path) < sizeof a->model)
         memcpy(a->model, s->model->path, strlen(s->model->path) + 1);
-    VT_RET(vt_model_identity(a->model_id, a->pictures_id, s->model, a->height,
-                             a->width));
     a->normalized = u->o.normalize != 0;
     u->half = u->o.f16 != 0;
     if (old) {
@@ -182,10 +179,7 @@ static vitcl_status embed(renewal *u)
         VT_RET(push_ahead(u));
         VT_RET(take(u));
     }
-    if (u->good) {
-        VT_RET(run(u, u->good));
-    }
-    return VITCL_OK;
+    return u->good ? run(u, u->good) : VITCL_OK;
 }
 
 static vitcl_status add(renewal *u, const taken *t, float *vector)

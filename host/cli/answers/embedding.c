@@ -142,20 +142,13 @@ int embedding_about(vt_about *out, const embedding *e, const vitcl_model *model,
 {
     const model_options *o = e->on.common;
 
-    *out = (vt_about){.height = o->size.height,
-                      .width = o->size.width,
-                      .normalized = normalized};
-    if (!o->size.height)
-        out->patches = vt_model_most_patches(model ? model : e->on.model);
+    *out = (vt_about){.normalized = normalized};
     snprintf(out->feature, sizeof out->feature, "%s",
              e->what ? e->what : "pooled");
-    snprintf(out->pixels, sizeof out->pixels, "%s",
-             vt_model_resize(model ? model : e->on.model));
     place(out->model, o);
     vt_place_here(out->folder);
-    return code_of(vt_model_identity(out->model_id, out->pictures_id,
-                                     model ? model : e->on.model,
-                                     o->size.height, o->size.width));
+    return code_of(vt_model_about(out, model ? model : e->on.model,
+                                  o->size.height, o->size.width));
 }
 
 void embedding_normalize(const embedding *e, float *v)
