@@ -188,9 +188,7 @@ void computing_close(computing *c)
  * given: only one is read. A GPU has two, one is given, one is read. */
 static size_t slots_of(const device_pool *p)
 {
-    return p->count > 1 || vt_session_describe(p->item[0].session).overlaps
-               ? 3 * p->count + 1
-               : 1;
+    return pool_overlaps(p) ? 3 * p->count + 1 : 1;
 }
 
 computing *computing_open(answering *w)

@@ -49,6 +49,8 @@ void pool_close(device_pool *p);
 
 /* ---- work ---- */
 
+/* Is there work while a device computes: on another, or for its next batch? */
+bool pool_overlaps(const device_pool *p);
 /* Starts run(pool_device) in a thread for each device; there are at most `room`
  * pieces at once, or 0. Signals but those of a crash are the main thread's.
  * With pieces, a device alone has no thread if nothing overlaps on it: not

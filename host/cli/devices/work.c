@@ -35,6 +35,11 @@ static bool start_thread(pthread_t *thread, void *(*run)(void *), void *context)
     return begun;
 }
 
+bool pool_overlaps(const device_pool *p)
+{
+    return p->count > 1 || vt_session_describe(p->item[0].session).overlaps;
+}
+
 int pool_begin(device_pool *p, size_t room, void *(*run)(void *), void *context)
 {
     p->piece = calloc(room + 1, sizeof *p->piece);
@@ -44,8 +49,7 @@ int pool_begin(device_pool *p, size_t room, void *(*run)(void *), void *context)
     p->room = room, p->first = p->end = 0;
     p->over = false;
     p->run = run;
-    p->here = room && p->count == 1 &&
-              !vt_session_describe(p->item[0].session).overlaps;
+    p->here = room && !pool_overlaps(p);
     for (size_t i = 0; i < p->count && !p->here; i++) {
         pool_device *d = &p->item[i];
 
