@@ -267,10 +267,10 @@ static int start(work *w)
     if (w->o->csv)
         naming_csv_head(&w->naming);
     if (w->o->logits)
-        TRY_VT(vitcl_rows_new(&w->rows, w->logits,
-                              &(vitcl_shape){.name = "logits",
-                                             .rank = 1,
-                                             .shape = {w->naming.classes}}));
+        TRY(vitcl_rows_new(&w->rows, w->logits,
+                           &(vitcl_shape){.name = "logits",
+                                          .rank = 1,
+                                          .shape = {w->naming.classes}}));
     TRY(answering_start(&w->on));
 done:
     return code;
@@ -285,7 +285,7 @@ static int answer_all(work *w)
         code = print(w, a);
     TRY(answering_end(&w->on, code));
     if (w->rows)
-        TRY_VT(vitcl_rows_finish(w->rows));
+        TRY(vitcl_rows_finish(w->rows));
     vitcl_rows_free(w->rows), w->rows = NULL;
     TRY(answering_failures(&w->on));
 done:

@@ -21,8 +21,7 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 130 };
         if ((code = code_of(expr)) != EXIT_OK)                                 \
             goto done;                                                         \
     } while (0)
-#define TRY_VT TRY
-/* VT_RET, of both, too: in a function that has nothing to free. */
+/* The same in a function that has nothing to free, as VT_RET. */
 #define RET(expr)                                                              \
     do {                                                                       \
         const int code_ = code_of(expr);                                       \
