@@ -137,8 +137,7 @@ class Album:
 
     async def thumbnail(self, request: Request) -> Response:
         def work() -> "tuple[bytes, str]":
-            with self._opened(request) as file:
-                data = file.read(_LARGEST)
+            data = self._bytes(request)
             try:
                 return thumbnail(data)
             except VitclError as e:
@@ -149,8 +148,7 @@ class Album:
 
     async def picture(self, request: Request) -> Response:
         def work() -> "tuple[bytes, str]":
-            with self._opened(request) as file:
-                data = file.read(_LARGEST)
+            data = self._bytes(request)
             for at, start, type_ in _TYPES:
                 if data[at:at + len(start)] == start:
                     return data, type_
@@ -169,8 +167,8 @@ class Album:
             raise Refused(404, "no such picture")
         return index
 
-    def _opened(self, request: Request) -> Any:
-        """The file of a row, if it is the one that was embedded."""
+    def _bytes(self, request: Request) -> bytes:
+        """Of a row's file, if it is the one that was embedded."""
         row = request.path_params["row"]
         index = self._of(request.path_params["version"], row)
         made = struct(_c.vitcl_row_info)
@@ -184,9 +182,9 @@ class Album:
             file = os.fdopen(os.open(path, flags), "rb")
         except OSError:
             raise Refused(404, "the picture's file cannot be opened") from None
-        now = os.fstat(file.fileno())
-        same = bytes_ < 0 or (now.st_size, now.st_mtime_ns) == (bytes_, changed)
-        if not stat.S_ISREG(now.st_mode) or not same or now.st_size > _LARGEST:
-            file.close()
-            raise Refused(404, "the picture's file has changed since it was embedded")
-        return file
+        with file:
+            now = os.fstat(file.fileno())
+            same = bytes_ < 0 or (now.st_size, now.st_mtime_ns) == (bytes_, changed)
+            if not stat.S_ISREG(now.st_mode) or not same or now.st_size > _LARGEST:
+                raise Refused(404, "the picture's file has changed since it was embedded")
+            return file.read(_LARGEST)
