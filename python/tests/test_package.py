@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 import unittest
+import weakref
 
 try:
     import numpy as np
@@ -454,7 +455,7 @@ class Training(unittest.TestCase):
             timer = threading.Timer(0.1, send)
             timer.start()
             with self.assertRaises(KeyboardInterrupt, msg=name):
-                while True:
+                while not sent or time.monotonic() - sent[0] < 10:
                     call()
             self.assertLess(time.monotonic() - sent[0], 10, name)  # 1 on a quiet machine
             call()
@@ -615,6 +616,18 @@ model.close()
 print(time.time() - start < 5)
 """, stop=True)
             self.assertEqual((code, said), (0, "stopped\nTrue\n"), call)
+
+    def test_ctrl_c_while_a_handle_is_dropped(self):
+        """Python drops what a finalizer raises."""
+        class Owner:
+            pass
+
+        owner = Owner()
+        weakref.finalize(owner, vitcl._library._let_go,
+                         lambda _: signal.raise_signal(signal.SIGINT), None)
+        with self.assertRaises(KeyboardInterrupt):
+            del owner
+            time.sleep(10)
 
     def test_nothing_is_left(self):
         code, said = self.child("""

@@ -1,6 +1,7 @@
 """libvitcl: found and loaded once, its errors as exceptions, its handles."""
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
 import ctypes as C
@@ -228,14 +229,14 @@ class Call:
 
         self._waiter = threading.get_ident()
         thread = threading.Thread(target=body, name="vitcl")
-        thread.start()
         try:
+            thread.start()
             while (asked := self._asked.get()) is not None:
                 function, arguments, answer = asked
                 answer.put(int(bool(function(*arguments))))
         except BaseException:
             self._stopped = True
-            if finish:
+            if finish and thread.is_alive():
                 thread.join()
             raise
         thread.join()
@@ -253,6 +254,18 @@ def call(work: Callable[[], T]) -> T:
 # ---- handles ----------------------------------------------------------------
 
 
+def _let_go(free: Callable[[Any], None], pointer: Any) -> None:
+    """free(pointer). Python drops what a finalizer raises, so a Ctrl-C that came
+    meanwhile comes again a moment later."""
+    try:
+        free(pointer)
+    except KeyboardInterrupt:
+        again = threading.Timer(0.01, _thread.interrupt_main)
+        again.daemon = True
+        with contextlib.suppress(RuntimeError):  # Python is ending
+            again.start()
+
+
 class Handle:
     """A pointer that the library gave: freed once, by free() or with its last user."""
 
@@ -263,8 +276,8 @@ class Handle:
         self._pointer = C.POINTER(getattr(_c, f"vitcl_{kind}"))()
         loaded = library()
         getattr(loaded, make)(C.byref(self._pointer), *arguments)
-        self._free = weakref.finalize(self, getattr(loaded, f"vitcl_{kind}_free"),
-                                      self._pointer)
+        self._free = weakref.finalize(
+            self, _let_go, getattr(loaded, f"vitcl_{kind}_free"), self._pointer)
 
     @property
     def pointer(self) -> Any:
