@@ -47,21 +47,30 @@ static const opt options[] = {
 typedef struct tally {
     int measured, failed;
     double first; /* seconds that the first candidate took */
+    double start, gain;
+    progress bar;
 } tally;
 
-static int ask_stop(void *context, uint64_t done, uint64_t total)
+static int show(void *context, uint64_t done, uint64_t total)
 {
-    (void)context, (void)done, (void)total;
+    tally *t = context;
+    char text[64];
+
+    (void)done, (void)total;
+    snprintf(text, sizeof text, "%d tried, %.0f %% faster", t->measured,
+             100 * (t->gain - 1));
+    progress_show(&t->bar, (uint64_t)(now() - t->start), text);
     return stopped();
 }
 
 /* The ratio; 0: the candidate is invalid. */
-static double measure(const char *device, const char *candidate, double seconds)
+static double measure(tally *t, const char *device, const char *candidate,
+                      double seconds)
 {
     double ratio = 0;
 
-    return vt_candidate_try(&ratio, device, candidate, seconds, ask_stop,
-                            NULL) == VITCL_OK
+    return vt_candidate_try(&ratio, device, candidate, seconds, show, t) ==
+                   VITCL_OK
                ? ratio
                : 0;
 }
@@ -81,20 +90,17 @@ static double limit(const tally *t, double left)
 static void search(tally *t, vt_tuner *tuner, const char *device,
                    uint32_t seconds)
 {
-    const double start = now(), end = start + seconds;
+    const double end = now() + seconds;
     const char *candidate;
-    progress bar;
 
-    progress_start(&bar, NULL, seconds);
+    t->start = now();
+    progress_start(&t->bar, NULL, seconds);
     while (!stopped() && now() < end && (candidate = vt_tuner_next(tuner))) {
-        char text[64];
         const double begun = now();
         double ratio;
 
-        snprintf(text, sizeof text, "%d tried, %.0f %% faster", t->measured,
-                 100 * (vt_tuner_gain(tuner) - 1));
-        progress_show(&bar, (uint64_t)(begun - start), text);
-        ratio = measure(device, candidate, limit(t, end - begun));
+        t->gain = vt_tuner_gain(tuner);
+        ratio = measure(t, device, candidate, limit(t, end - begun));
         if (ratio <= 0 && (stopped() || (now() >= end && t->measured)))
             break; /* out of time: no error */
         vt_tuner_tell(tuner, ratio);
@@ -103,7 +109,7 @@ static void search(tally *t, vt_tuner *tuner, const char *device,
         t->measured++;
         t->failed += ratio <= 0;
     }
-    progress_clear(&bar);
+    progress_clear(&t->bar);
 }
 
 static int report(const tally *t, vt_tuner *tuner)
@@ -125,6 +131,12 @@ static int report(const tally *t, vt_tuner *tuner)
     }
     printf("; kept in %s\n", path);
     return EXIT_OK;
+}
+
+static int ask_stop(void *context, uint64_t done, uint64_t total)
+{
+    (void)context, (void)done, (void)total;
+    return stopped();
 }
 
 static int export_tuned(const tune *o)

@@ -70,15 +70,31 @@ static int unknown_option(const char *word)
                  word);
 }
 
+/* What other programs call a command of this one. */
+static const char *known_as(const char *word)
+{
+    static const char *const other[][2] = {
+        {"download", "pull"},    {"get", "pull"},  {"list", "models"},
+        {"ls", "models"},        {"test", "eval"}, {"evaluate", "eval"},
+        {"predict", "classify"},
+    };
+
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (strcmp(other[i][0], word) == 0)
+            return other[i][1];
+    return NULL;
+}
+
 static int unknown(const char *word)
 {
-    const char *names[COMMANDS + 1] = {NULL}, *guess;
+    const char *names[COMMANDS + 1] = {NULL}, *guess = known_as(word);
 
     if (word[0] == '-' && word[1])
         return unknown_option(word);
     for (int i = 0; i < COMMANDS; i++)
         names[i] = table[i]->name;
-    guess = strpbrk(word, "./") ? NULL : nearest(word, names);
+    if (!guess && !strpbrk(word, "./"))
+        guess = nearest(word, names);
     if (guess)
         return usage("unknown command %s; did you mean vitcl %s?", word, guess);
     return usage("%s: neither a file nor a command; `vitcl --help` lists the "

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "models/model_private.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -437,12 +438,29 @@ static bool find_named(vt_hub_place *out, const char *word)
                          word);
 }
 
+/* An architecture's short name, which is not timm's, is no model's name. */
+static bool is_preset(char why[VT_HUB_WHY], const char *word)
+{
+    char timm[96], full[VT_HUB_NAME];
+    vt_shape shape;
+
+    if (vt_hub_full_name(full, word) || !vt_preset_shape(&shape, timm, word) ||
+        strcmp(timm, word) == 0)
+        return false;
+    because(why,
+            "%s: no such path; %s is a preset, an architecture without "
+            "weights: `vitcl pull %s` downloads a model, and --preset is for "
+            "random weights",
+            word, word, timm);
+    return true;
+}
+
 bool vt_hub_locate(vt_hub_place *out, const char *word)
 {
     out->path = word;
     out->full[0] = '\0';
     if (access(word, F_OK) != 0)
-        return find_named(out, word);
+        return !is_preset(out->why, word) && find_named(out, word);
     if (!is_repository(word))
         return true;
     out->path = out->found.path;

@@ -316,6 +316,9 @@ static vitcl_status open_weights(vt_tensors **out, const char *path)
 
     if (st != VITCL_EIO || access(path, F_OK) == 0 || errno != ENOENT)
         return st;
+    if (strncmp(path, "builtin:", 8) == 0)
+        return vt_fail(VITCL_EIO, "%s: no such model; the built-in one is %s",
+                       path, VITCL_MODEL_BUILTIN);
     return vt_fail(VITCL_EIO,
                    "%s: no such folder or file; download the checkpoint first",
                    path);

@@ -33,6 +33,13 @@ out_lines 2
 err_lines 0
 out_has '^builtin:cifar10 '
 
+for word in vit-b/16 r50+vit-b/16; do
+    run 1 info -m "$word"
+    says "no such path; .* is a preset, .* \`vitcl pull vit_base_[a-z0-9_]+\`"
+done
+run 1 info -m builtin:imagenet
+says 'no such model; the built-in one is builtin:cifar10'
+
 # ---- found
 repository "$hub/models--timm--vit_base_patch16_224.augreg2_in21k_ft_in1k" timm_vit
 repository "$hub/models--google--siglip" hf_siglip

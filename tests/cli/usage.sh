@@ -12,6 +12,8 @@ run 2
 says 'vitcl --help'
 run 2 clasify
 says 'did you mean vitcl classify'
+run 2 download timm/vit_base_patch16_224
+says 'did you mean vitcl pull'
 cp "$VT_DATA/sample.jpg" photo.jpg
 run 0 photo.jpg -k 1
 cp out short

@@ -71,6 +71,24 @@ static const char *short_of(char out[LIST], const opt *o)
     return out;
 }
 
+/* All that is missing, in one line. */
+static int check_required(const command *c, const bool given[OPT_MOST])
+{
+    char missing[LIST] = "";
+    size_t n = 0, at = 0;
+
+    for (const opt *o = c->options; o->name; o++)
+        if (o->unless && !given[o - c->options] &&
+            !first_given(o->unless, c, given) && at < sizeof missing) {
+            at +=
+                (size_t)snprintf(missing + at, sizeof missing - at, "%s--%s %s",
+                                 n ? ", " : "", o->name, o->value);
+            n++;
+        }
+    return n ? usage("%s %s required", missing, n == 1 ? "is" : "are")
+             : EXIT_OK;
+}
+
 int opt_check(const command *c, const bool given[OPT_MOST])
 {
     char one[LIST], other[LIST];
@@ -85,11 +103,7 @@ int opt_check(const command *c, const bool given[OPT_MOST])
             return usage("%s and %s cannot be used together", short_of(one, o),
                          short_of(other, rival));
     }
-    for (const opt *o = c->options; o->name; o++)
-        if (o->unless && !given[o - c->options] &&
-            !first_given(o->unless, c, given))
-            return usage("--%s %s is required", o->name, o->value);
-    return EXIT_OK;
+    return check_required(c, given);
 }
 
 static void put_help(const opt *o, const command *c, int at, int columns)
