@@ -61,14 +61,27 @@ static vitcl_status read_dtype(vt_file_dtype *out, const char *word)
     return VITCL_OK;
 }
 
-/* What only vitcl can train: no other library can load it. */
-static vitcl_status check_timm(const job *j)
+/* Is there a model of this kind in the library? same: its names and its config
+ * stay. */
+static vitcl_status check(const job *j, bool timm, bool same)
 {
-    const char *lacks = vt_timm_lacks(j->model);
+    const vt_config *c = vt_model_config(j->model);
+    const bool of_timm = c->source == VT_SOURCE_TIMM;
+    const char *lacks = timm || of_timm ? vt_timm_lacks(j->model) : NULL;
 
-    return lacks ? vt_fail(VITCL_EUNSUPPORTED, "%s: timm has no model with %s",
-                           j->path, lacks)
-                 : VITCL_OK;
+    if (lacks)
+        return vt_fail(VITCL_EUNSUPPORTED, "%s: %s has no model with %s",
+                       j->path, timm ? "timm" : "HF", lacks);
+    if (!same && !c->family->writing)
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: models of this family (%s) keep their format%s",
+                       j->path, c->family->looks,
+                       timm == of_timm ||
+                               vt_json_get(vt_model_json(j->model), "open_clip")
+                           ? ""
+                       : of_timm ? "; use --to timm"
+                                 : "; use --to hf");
+    return VITCL_OK;
 }
 
 static vitcl_status to_timm(job *j)
@@ -78,7 +91,6 @@ static vitcl_status to_timm(job *j)
     vt_target *t = &j->target;
     bool zero = false;
 
-    VT_TRY(check_timm(j));
     if (c->pos_embed && c->pos_prefix && c->class_token)
         VT_TRY(vt_weight_is_zero(&zero, j->weights, "pos_embed",
                                  (uint64_t)c->width));
@@ -171,11 +183,6 @@ static vitcl_status translate(job *j, bool timm, const char *file)
     const bool wide =
         head && head->rank == 2 && head->shape[1] == 2 * (uint64_t)c->width;
 
-    if (c->budget)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a NaFlex model keeps its own format: it cannot be "
-                       "converted to %s's",
-                       j->path, timm ? "timm" : "Hugging Face");
     VT_TRY(vt_model_preprocess(&j->how, j->model, (uint32_t)c->height,
                                (uint32_t)c->width_px));
     VT_TRY(timm ? to_timm(j) : vt_hf_target(&j->target, j->model, j->path));
@@ -436,8 +443,7 @@ vitcl_status vitcl_convert(const char *folder, const char *path, const char *to,
                (timm ? VT_SOURCE_TIMM : VT_SOURCE_HF) &&
            strcmp(vt_weights_dialect(j.weights), to) == 0;
     j.count = same && !timm ? VT_COUNT(names) : OF_PICTURES;
-    if (same && timm)
-        VT_TRY(check_timm(&j));
+    VT_TRY(check(&j, timm, same));
     VT_TRY(same ? keep_names(&j, timm, file) : translate(&j, timm, file));
     VT_TRY(vt_convert_verify(j.model, path, part, timm ? "timm" : "HF"));
     VT_TRY(move_all(folder, part, j.count));

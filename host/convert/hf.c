@@ -55,16 +55,9 @@ vitcl_status vt_hf_target(vt_target *t, const vt_model *m, const char *path)
 {
     const vt_config *c = vt_model_config(m);
     const vt_writing *as = vt_writing_of(c, false);
-    const char *missing = vt_timm_lacks(m);
     const char *lacks = hf_lacks(c, as);
     const bool head = c->classes || c->projection;
 
-    if (c->family->conv_head)
-        return vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: a ResNet can only be written with --to timm", path);
-    if (c->source == VT_SOURCE_TIMM && missing)
-        return vt_fail(VITCL_EUNSUPPORTED, "%s: HF has no model with %s", path,
-                       missing);
     if (lacks)
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: HF transformers has no class for %s; use --to timm",

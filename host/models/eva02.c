@@ -53,6 +53,13 @@ static const vt_mark marks[] = {
     {NULL, 0, 0, NULL},
 };
 
+/* EVA is written as a ViT; EVA-02 has what no class of HF has. */
+static const vt_writing *writing(const vt_config *c)
+{
+    (void)c;
+    return NULL;
+}
+
 const vt_family vt_family_eva02 = {
     .name = "eva02",
     .looks = "EVA",
@@ -60,6 +67,7 @@ const vt_family vt_family_eva02 = {
     .args = &vt_timm_eva,
     .marks = marks,
     .begin = begin,
+    .writing = writing,
     .configure = configure,
     .build = vt_rope_build,
     .fixed_norm = true,

@@ -113,8 +113,9 @@ struct vt_family {
     const vt_mark *marks;       /* end without a part; NULL: none */
     vt_processor processors[3]; /* of HF; ends without a name */
     vt_names names; /* of tensors; in a dialect of its own or a library's */
-    /* How models of this kind are written, of any family; NULL: as another
-     * kind, at last ViT. vt_timm_lacks() must refuse what that leaves out. */
+    /* How models of this kind are written, of any family. If it returns NULL,
+     * as another kind, at last ViT: vt_timm_lacks() must refuse what that
+     * leaves out. Without it, models of this family keep their format. */
     const vt_writing *(*writing)(const vt_config *c);
     /* Where names do not show it: is this checkpoint of this family? One of the
      * two may be NULL. NULL: the names decide. */

@@ -131,3 +131,20 @@ for name in models/timm_vit text/hf_words; do
     run 0 convert -m "$to" -o bare-$to --to "${to%_*}"
     cmp plain-$to/model.safetensors bare-$to/model.safetensors || fail "$name: names of a wrapper"
 done
+
+# A family that has no other form is not written as a plain ViT.
+for name in hf_aimv2 hf_dinov3 timm_dinov3 timm_relpos_cls timm_mobileclip; do
+    [[ $name = hf_* ]] && to=timm own=hf || to=hf own=timm
+    run 1 convert -m "$VT_DATA/models/$name" -o never --to $to
+    says "^vitcl convert: [^ ]*/$name: models of this family \(.*\) keep their format; use --to $own\$"
+    [ ! -e never ] || fail "$name: a folder is left behind"
+done
+
+# EVA is one.
+mkdir eva
+cp "$VT_DATA/models/timm_vit/model.safetensors" eva
+sed 's/"architecture": "[^"]*"/"architecture": "eva_giant_patch14_clip_224"/' \
+    "$VT_DATA/models/timm_vit/config.json" >eva/config.json
+run 0 convert -m eva -o eva-hf --to hf
+run 0 convert -m "$VT_DATA/models/timm_vit" -o vit-hf --to hf
+cmp eva-hf/model.safetensors vit-hf/model.safetensors || fail 'EVA as a ViT'

@@ -90,7 +90,7 @@ head -c 128 tokens.npy | grep -aq '(1,15,16)' || fail "not 15 tokens"
 run 1 embed -m "$models/hf_naflex" --features tokens "${photos[1]}"
 says 'choose one size \(--size\)'
 run 1 convert -m "$models/hf_naflex" --to timm -o converted
-says 'a NaFlex model keeps its own format'
+says '\(NaFlex ViT\) keep their format; use --to hf$'
 mkdir -p data/train/a data/train/b
 for class in a b; do cp "$VT_DATA/small.png" "data/train/$class"; done
 run 1 finetune -m "$models/timm_naflex_axes" --data data --epochs 1 -o tuned
