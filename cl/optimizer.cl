@@ -10,8 +10,8 @@
  * sgd   v = momentum v + g + decay w;  w = w - lr v
  * ema   average += (1 - rate) (w - average)
  *
- * hyper: lr, c1, c2. norm may be NULL: no clipping. adam and sgd set grad to 0
- * for the next step.
+ * hyper: lr, c1, c2; lr is multiplied by `share`. norm may be NULL: nothing is
+ * clipped. adam and sgd set grad to 0 for the next step.
  *
  * No backward: nothing is differentiated through an update.
  *
@@ -31,9 +31,10 @@ kernel void adam(global float *restrict w, global float *restrict grad,
                  global float *restrict m, global float *restrict v,
                  global const float *restrict hyper,
                  global const float *restrict norm, int n, float limit,
-                 float b1, float b2, float eps, float decay, int decoupled)
+                 float b1, float b2, float eps, float decay, int decoupled,
+                 float share)
 {
-    const float scale = clip(norm, limit), lr = hyper[0];
+    const float scale = clip(norm, limit), lr = hyper[0] * share;
     const float rate = lr / hyper[1], root = sqrt(hyper[2]);
     const int end = block_end(n);
 
@@ -56,9 +57,9 @@ kernel void adam(global float *restrict w, global float *restrict grad,
 kernel void sgd(global float *restrict w, global float *restrict grad,
                 global float *restrict v, global const float *restrict hyper,
                 global const float *restrict norm, int n, float limit,
-                float momentum, float decay)
+                float momentum, float decay, float share)
 {
-    const float scale = clip(norm, limit), lr = hyper[0];
+    const float scale = clip(norm, limit), lr = hyper[0] * share;
     const int end = block_end(n);
 
     for (int i = block_begin(n); i < end; i++) {

@@ -121,10 +121,10 @@ typedef struct {
      * resume from. Without `resume`: VITCL_EINVAL if it has a model or a file
      * that would be overwritten. */
     const char *output;
-    /* Resume the training in `output`. epochs, lr, micro and augment may differ
-     * from the original ones, which are read from the folder; other options
-     * that are given must equal them. 0, NULL and VITCL_F32 count as not
-     * given. */
+    /* Resume the training in `output`. epochs, lr, layer_decay, micro and
+     * augment may differ from the original ones, which are read from the
+     * folder; other options that are given must equal them. 0, NULL and
+     * VITCL_F32 count as not given. */
     int resume;
     uint32_t epochs; /* 0: 1 */
     uint32_t batch;  /* pictures a step; 0: 64 */
@@ -211,6 +211,10 @@ typedef struct {
     const char *pixels;
     const char *columns; /* of a table, and whether links are read: as in */
     int follow;          /* vitcl_dataset_options */
+    /* Each layer's learning rate is that of the next one times this; the head
+     * has `lr`, the embedding of the patches the smallest (timm's and BEiT's
+     * layer-wise decay). 0: 1. To resume, another may be given. */
+    double layer_decay;
 } vitcl_train_options;
 
 typedef struct {
@@ -236,6 +240,9 @@ typedef struct {
     int early; /* the training ends here, because patience has run out */
     /* At the end: files to train with and to score that cannot be decoded. */
     uint32_t left_out;
+    /* Of all gradients together, before they are clipped: what PyTorch's
+     * clip_grad_norm_() returns. NAN: not known, of a step before a resume. */
+    double grad_norm;
 } vitcl_train_event;
 /* Called after every step; its size is the library's. A return value other than
  * 0 saves a checkpoint and ends the training. */

@@ -157,11 +157,12 @@ static vitcl_status put_parameters(record *r, vt_trainer *t, const char *prefix,
 static vitcl_status take_steps(record *r, vt_trainer *t, const batch *b,
                                const double *lr, uint32_t steps)
 {
-    float *losses, *first, *time_ms;
-    double loss, begin;
+    float *losses, *first, *norms, *time_ms;
+    double loss, norm, begin;
 
     VT_RET(put(&losses, r, "", "losses", 1, (int[]){(int)steps}));
     VT_RET(put(&first, r, "", "loss", 1, (int[]){1}));
+    VT_RET(put(&norms, r, "", "grad_norms", 1, (int[]){(int)steps}));
     VT_RET(put(&time_ms, r, "", "time_ms", 1, (int[]){(int)steps}));
     for (uint32_t i = 0; i < steps; i++) {
         begin = vt_now_ms();
@@ -173,6 +174,8 @@ static vitcl_status take_steps(record *r, vt_trainer *t, const batch *b,
         begin = vt_now_ms();
         VT_RET(vt_trainer_update(t, lr[i], (long)i));
         time_ms[i] += (float)(vt_now_ms() - begin);
+        VT_RET(vt_trainer_grad_norm(&norm, t));
+        norms[i] = (float)norm;
     }
     *first = losses[0];
     return put_parameters(r, t, "after.", "");
@@ -183,7 +186,7 @@ vitcl_status vt_train_steps(const char *output, vitcl_device *device,
                             const char *settings, uint32_t steps,
                             const char *gemm, vitcl_precision precision)
 {
-    static const char *const keys[] = {"lr", "batch", NULL};
+    static const char *const keys[] = {"lr", "batch", "layer_decay", NULL};
     vitcl_status st = VITCL_OK;
     vt_json *json = NULL;
     vt_model *m = NULL;
@@ -201,6 +204,9 @@ vitcl_status vt_train_steps(const char *output, vitcl_device *device,
     VT_TRY(vt_json_load(&json, settings, 1 << 20, 8));
     VT_TRY(vt_optimizer_config_keys(json, keys, settings));
     VT_TRY(vt_optimizer_config_read(&optimizer, json, settings));
+    VT_TRY(vt_json_within(&optimizer.layer_decay,
+                          vt_json_get(json, "layer_decay"), "layer_decay", 0, 1,
+                          settings));
     VT_TRY(VT_NEW(&lr, steps));
     VT_TRY(read_rates(lr, steps, json, settings));
     VT_TRY(read_batch(&b, input));

@@ -199,14 +199,14 @@ vt_val vt_grad_norm(vt_plan *p, const vt_val *grad, int n);
  *
  * Decoupled weight decay (AdamW), or coupled: decay * w added to the gradient
  * (Adam). norm: or none; if max_norm > 0, gradients are multiplied by
- * min(1, max_norm / (norm + 1e-6)) as in torch's clip_grad_norm_. Writes w, m
- * and v, and sets grad to zero; no output. */
+ * min(1, max_norm / (norm + 1e-6)) as in torch's clip_grad_norm_. share: a
+ * factor of lr. Writes w, m and v, and sets grad to zero; no output. */
 void vt_adam(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
              float max_norm, float beta1, float beta2, float eps, float decay,
-             bool decoupled);
+             bool decoupled, float share);
 /* v = momentum v + (g + decay w); w -= lr v: torch's SGD. */
 void vt_sgd(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
-            float max_norm, float momentum, float decay);
+            float max_norm, float momentum, float decay, float share);
 /* ema = rate * ema + (1 - rate) * w; the state is "ema". */
 void vt_ema(vt_plan *p, vt_val w, float rate);
 

@@ -11,9 +11,16 @@
 enum { IN_W, IN_GRAD, OWN }; /* adam and sgd; OWN: the first of their own */
 enum { ADAM_M = OWN, ADAM_V, ADAM_HYPER, ADAM_NORM };
 enum { I_DECOUPLED };
-enum { F_ADAM_MAX_NORM, F_ADAM_BETA1, F_ADAM_BETA2, F_ADAM_EPS, F_ADAM_DECAY };
+enum {
+    F_ADAM_MAX_NORM,
+    F_ADAM_BETA1,
+    F_ADAM_BETA2,
+    F_ADAM_EPS,
+    F_ADAM_DECAY,
+    F_ADAM_SHARE
+};
 enum { SGD_V = OWN, SGD_HYPER, SGD_NORM };
-enum { F_SGD_MAX_NORM, F_SGD_MOMENTUM, F_SGD_DECAY };
+enum { F_SGD_MAX_NORM, F_SGD_MOMENTUM, F_SGD_DECAY, F_SGD_SHARE };
 /* ema */
 enum { EMA_AVERAGE, EMA_W };
 enum { F_RATE };
@@ -32,12 +39,12 @@ static vitcl_status adam_prepare(vt_plan *p, vt_step *s)
     int n = vt_op_count(p, s->in[IN_W]);
 
     return vt_op_launch_blocks(
-        p, s, "optimizer", "adam", n, 1, "vvvvvvifffffi", s->in[IN_W],
+        p, s, "optimizer", "adam", n, 1, "vvvvvvifffffif", s->in[IN_W],
         s->in[IN_GRAD], s->in[ADAM_M], s->in[ADAM_V], s->in[ADAM_HYPER],
         s->in[ADAM_NORM], n, (double)s->f[F_ADAM_MAX_NORM],
         (double)s->f[F_ADAM_BETA1], (double)s->f[F_ADAM_BETA2],
-        (double)s->f[F_ADAM_EPS], (double)s->f[F_ADAM_DECAY],
-        s->i[I_DECOUPLED]);
+        (double)s->f[F_ADAM_EPS], (double)s->f[F_ADAM_DECAY], s->i[I_DECOUPLED],
+        (double)s->f[F_ADAM_SHARE]);
 }
 
 /* No grad, here and below: updates are not differentiated. */
@@ -46,7 +53,7 @@ const vt_op vt_op_optimizer = {
 
 void vt_adam(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
              float max_norm, float beta1, float beta2, float eps, float decay,
-             bool decoupled)
+             bool decoupled, float share)
 {
     vt_val m = vt_state_like(p, w, "adam.m"), v = vt_state_like(p, w, "adam.v");
     vt_step *s = vt_step_new(p, &vt_op_optimizer);
@@ -59,7 +66,7 @@ void vt_adam(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
     s->i[I_DECOUPLED] = decoupled;
     s->f[F_ADAM_MAX_NORM] = max_norm, s->f[F_ADAM_BETA1] = beta1,
     s->f[F_ADAM_BETA2] = beta2, s->f[F_ADAM_EPS] = eps;
-    s->f[F_ADAM_DECAY] = decay;
+    s->f[F_ADAM_DECAY] = decay, s->f[F_ADAM_SHARE] = share;
     vt_step_add(p, s);
 }
 
@@ -70,17 +77,17 @@ static vitcl_status sgd_prepare(vt_plan *p, vt_step *s)
     int n = vt_op_count(p, s->in[IN_W]);
 
     return vt_op_launch_blocks(
-        p, s, "optimizer", "sgd", n, 1, "vvvvvifff", s->in[IN_W],
+        p, s, "optimizer", "sgd", n, 1, "vvvvviffff", s->in[IN_W],
         s->in[IN_GRAD], s->in[SGD_V], s->in[SGD_HYPER], s->in[SGD_NORM], n,
         (double)s->f[F_SGD_MAX_NORM], (double)s->f[F_SGD_MOMENTUM],
-        (double)s->f[F_SGD_DECAY]);
+        (double)s->f[F_SGD_DECAY], (double)s->f[F_SGD_SHARE]);
 }
 
 static const vt_op sgd = {
     .name = "sgd", .shape = shape, .prepare = sgd_prepare};
 
 void vt_sgd(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
-            float max_norm, float momentum, float decay)
+            float max_norm, float momentum, float decay, float share)
 {
     vt_val v = vt_state_like(p, w, "sgd.v");
     vt_step *s = vt_step_new(p, &sgd);
@@ -90,7 +97,7 @@ void vt_sgd(vt_plan *p, vt_val w, vt_val grad, vt_val hyper, vt_val norm,
     s->in[IN_W] = w, s->in[IN_GRAD] = grad, s->in[SGD_V] = v;
     s->in[SGD_HYPER] = hyper, s->in[SGD_NORM] = norm;
     s->f[F_SGD_MAX_NORM] = max_norm, s->f[F_SGD_MOMENTUM] = momentum,
-    s->f[F_SGD_DECAY] = decay;
+    s->f[F_SGD_DECAY] = decay, s->f[F_SGD_SHARE] = share;
     vt_step_add(p, s);
 }
 

@@ -185,6 +185,7 @@ static vitcl_status one_step(vitcl_train_event *e, vt_loop *l, long step)
     }
     e->lr = vt_learning_rate(&l->schedule, step);
     VT_RET(vt_trainer_update(l->trainer, e->lr, step));
+    VT_RET(vt_trainer_grad_norm(&e->grad_norm, l->trainer));
     e->step = (uint64_t)step + 1;
     e->epoch = (uint32_t)(step / l->epoch_steps) + 1;
     e->loss = sum * micro / l->s->o.batch;
@@ -211,6 +212,7 @@ static void repeat_event(vitcl_train_event *e, const vt_loop *l)
     e->lr = vt_learning_rate(&l->schedule, (long)e->step - 1);
     e->loss = l->unscored.loss;
     e->accuracy = l->unscored.accuracy;
+    e->grad_norm = (double)NAN;
     e->epoch_loss = n->loss / n->steps;
     e->epoch_accuracy = n->accuracy / n->steps;
 }

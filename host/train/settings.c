@@ -422,6 +422,7 @@ vitcl_status vt_settings_optimizer(vt_optimizer_config *optimizer,
                              .weight_decay = tune ? 0 : 0.05,
                              .decay_matrices = true,
                              .clip_norm = 1,
+                             .layer_decay = o->layer_decay,
                              .label_smoothing = full ? 0.1 : 0,
                              .micro_batches =
                                  (int)(vt_share_passes(&share) * o->slices),

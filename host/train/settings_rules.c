@@ -49,6 +49,7 @@ const vt_setting vt_setting_rows[] = {
     ROW(slices, COUNT, KEEP = "its sums would be rounded in another order",
         .unset = "1", .most = 65536),
     ROW(lr, RATE, CHANGE),
+    ROW(layer_decay, RATE, CHANGE, .unset = "1"),
     ROW(random_state, STATE, KEEP = "the order of the pictures depends on it"),
     ROW(height, COUNT, KEEP = positions),
     ROW(width, COUNT, KEEP = positions),
@@ -147,6 +148,10 @@ vitcl_status vt_settings_check(const vt_settings *s)
         return vt_fail(VITCL_EINVAL,
                        "the learning rate %g is too small: in f32 it is 0",
                        o->lr);
+    if (!(o->layer_decay >= 0 && o->layer_decay <= 1))
+        return vt_fail(VITCL_EINVAL,
+                       "the layer decay must be above 0 and at most 1, not %g",
+                       o->layer_decay);
     if (o->random_state >> 53)
         return vt_fail(VITCL_EINVAL, "the random state must be below 2^53");
     if (o->precision == VITCL_INT8)

@@ -16,7 +16,7 @@ struct vt_trainer {
     vt_optimizer_config optimizer;
     vt_store *store;
     vt_plan *plan;
-    vt_val pixels, targets, logits, loss, hyper;
+    vt_val pixels, targets, logits, loss, hyper, norm;
     vt_val source; /* masked: where patches come from; else VT_NONE */
     vt_val step;   /* the step's number, for dropout; VT_NONE: no dropout */
     vt_val *param; /* the trained ones */
@@ -145,7 +145,8 @@ static vitcl_status write_plan(vt_trainer *t, vt_model *model,
     VT_RET(collect(t));
     t->backward_end = vt_plan_steps(p);
     t->hyper = vt_input(p, "hyper", VT_F32, 1, (int[]){VT_HYPER});
-    VT_RET(vt_update_add(p, &t->optimizer, t->param, t->params, t->hyper));
+    VT_RET(vt_update_add(&t->norm, p, &t->optimizer, t->param, t->params,
+                         t->hyper));
     return vt_plan_finish(p);
 }
 
@@ -319,6 +320,15 @@ vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step)
     hyper[2] = (float)(1 - pow(t->optimizer.beta2, (double)(step + 1)));
     VT_RET(vt_plan_write(t->plan, t->hyper, hyper, sizeof hyper));
     return vt_plan_run_part(t->plan, t->backward_end, vt_plan_steps(t->plan));
+}
+
+vitcl_status vt_trainer_grad_norm(double *out, vt_trainer *t)
+{
+    float norm = 0;
+
+    VT_RET(vt_plan_read(t->plan, t->norm, &norm, 1));
+    *out = (double)norm;
+    return VITCL_OK;
 }
 
 size_t vt_trainer_parameters(const vt_trainer *t)

@@ -22,6 +22,7 @@ typedef struct vt_optimizer_config {
     double clip_norm;         /* limit of the global norm; 0: off */
     double label_smoothing;   /* for vt_targets() */
     double ema;               /* 0: none */
+    double layer_decay;       /* update.h; 0: none */
     double dropout, drop_path; /* probabilities of dropping */
     int micro_batches;         /* micro-batches a step; 0: 1 */
     const char *const *freeze; /* patterns of parameters not to train */
@@ -103,6 +104,8 @@ vitcl_status vt_trainer_blame(char *out, size_t size, vt_trainer *t);
 void vt_trainer_begin(vt_trainer *t, long step, uint32_t micro_batch);
 /* One step of the optimiser; `step` counts from 0. */
 vitcl_status vt_trainer_update(vt_trainer *t, double lr, long step);
+/* The norm of the last update's gradients, before they were clipped. */
+vitcl_status vt_trainer_grad_norm(double *out, vt_trainer *t);
 
 /* Trained parameters, in the plan's order: name and elements. */
 size_t vt_trainer_parameters(const vt_trainer *t);

@@ -659,6 +659,7 @@ class vitcl_train_options(C.Structure):
     pixels: bytes | None
     columns: bytes | None
     follow: int
+    layer_decay: float
     _fields_ = [
         ("size", C.c_size_t),
         ("preset", C.c_char_p),
@@ -697,6 +698,7 @@ class vitcl_train_options(C.Structure):
         ("pixels", C.c_char_p),
         ("columns", C.c_char_p),
         ("follow", C.c_int),
+        ("layer_decay", C.c_double),
     ]
 
 
@@ -726,6 +728,7 @@ class vitcl_train_event(C.Structure):
     best: int
     early: int
     left_out: int
+    grad_norm: float
     _fields_ = [
         ("size", C.c_size_t),
         ("step", C.c_uint64),
@@ -752,6 +755,7 @@ class vitcl_train_event(C.Structure):
         ("best", C.c_int),
         ("early", C.c_int),
         ("left_out", C.c_uint32),
+        ("grad_norm", C.c_double),
     ]
 
 

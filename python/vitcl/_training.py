@@ -51,6 +51,7 @@ class TrainEvent:
     best_epoch: int
     early: bool
     left_out: int
+    grad_norm: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,6 +141,7 @@ def finetune(model: Union[Path, Model], data: Path, output: Path, *, epochs: int
              settings: Union[Mapping[str, Any], Path, None] = None, precision: str = "f32",
              columns: Optional[str] = None, checkpoint_steps: int = 0, workers: int = 0,
              slices: int = 0, pixels: Optional[str] = None, follow: bool = False,
+             layer_decay: float = 0,
              device: Optional[str] = None, on_step: Optional[OnStep] = None,
              on_note: Optional[Callable[[str], Any]] = None,
              progress: Progress = False) -> TrainEvent:
@@ -150,7 +152,8 @@ def finetune(model: Union[Path, Model], data: Path, output: Path, *, epochs: int
               FILE.csv; or the files of CIFAR or MNIST
     output:   a new folder: Model(output) loads it; resume=True goes on with it
     epochs:   0: 1, or those of the training to resume; batch: 0: 64
-    lr:       the peak; 0: that of the settings' optimizer
+    lr:       the peak; 0: that of the settings' optimizer. layer_decay: that of each layer
+              by that of the next; 0: 1
     hold_out: training pictures set aside and scored after each epoch; or val: others
     settings: such as {"optimizer": "adamw", "mixup": 0.2}, or a JSON file of them
     on_step:  called with a TrainEvent after each step; a true result saves a checkpoint
@@ -165,7 +168,7 @@ def finetune(model: Union[Path, Model], data: Path, output: Path, *, epochs: int
                    patience=patience, augment=augment, split=split, random_state=random_state,
                    micro=micro, height=height, width=width, resume=resume, strict=strict,
                    columns=columns, checkpoint_steps=checkpoint_steps, workers=workers,
-                   slices=slices, pixels=pixels, follow=follow)
+                   slices=slices, pixels=pixels, follow=follow, layer_decay=layer_decay)
     start = {} if resume else {"model": _found(model._name if isinstance(model, Model) else encode(model))}
     return _run(output, start, device, on_step, on_note, progress, freeze, settings, precision,
                 options)
@@ -178,7 +181,8 @@ def train(preset: Path, data: Path, output: Path, *, epochs: int = 0, batch: int
           width: int = 0, resume: bool = False, strict: bool = False,
           settings: Union[Mapping[str, Any], Path, None] = None, precision: str = "f32",
           columns: Optional[str] = None, checkpoint_steps: int = 0, workers: int = 0,
-          slices: int = 0, follow: bool = False, device: Optional[str] = None,
+          slices: int = 0, follow: bool = False, layer_decay: float = 0,
+          device: Optional[str] = None,
           on_step: Optional[OnStep] = None, on_note: Optional[Callable[[str], Any]] = None,
           progress: Progress = False) -> TrainEvent:
     """Trains a model from scratch; as finetune().
@@ -191,7 +195,7 @@ def train(preset: Path, data: Path, output: Path, *, epochs: int = 0, batch: int
                    random_state=random_state, micro=micro, height=height, width=width,
                    resume=resume, strict=strict, columns=columns,
                    checkpoint_steps=checkpoint_steps, workers=workers, slices=slices,
-                   follow=follow)
+                   follow=follow, layer_decay=layer_decay)
     name = encode(preset)
     start = {} if resume else {"config" if name.endswith(b".json") else "preset": name}
     return _run(output, start, device, on_step, on_note, progress, (), settings, precision,

@@ -28,19 +28,20 @@ same_files first stale
 # ---- more epochs: goes on where it ended, and the changes stay
 cp -r first again
 for folder in first again; do
-    run 0 train --resume -o $folder --epochs 4 --lr 0.002 --log $folder.log
-    err_has 'no longer the same training, from the last checkpoint on: epochs 2 -> 4, lr 0.0001 -> 0.002'
+    run 0 train --resume -o $folder --epochs 4 --lr 0.002 --layer-decay 0.7 --log $folder.log
+    err_has 'no longer the same training, from the last checkpoint on: epochs 2 -> 4, lr 0.0001 -> 0.002, layer_decay 1 -> 0.7'
+    [ "$(grep -c '"grad_norm": [0-9]' $folder.log)" = 6 ] || fail 'no norms of gradients'
     err_has 'done: 12 steps'
 done
 same_files first again
 [ "$(wc -l <first.log)" = 6 ] || fail 'not six more steps'
-run 0 train --resume -o first --epochs 4 --lr 0.002
+run 0 train --resume -o first --epochs 4 --lr 0.002 --layer-decay 0.7
 err_not 'no longer'
 err_has 'already finished: 12 steps'
 
 # ---- a changed training that is interrupted goes on to the same bits
 run 0 train "${given[@]}" --epochs 2 -o parts
-signal_at 'parts.log 2 2' 130 train --resume -o parts --epochs 4 --lr 0.002 --log parts.log
+signal_at 'parts.log 2 2' 130 train --resume -o parts --epochs 4 --lr 0.002 --layer-decay 0.7 --log parts.log
 run 0 train --resume -o parts
 err_not 'no longer'
 err_has 'done: 12 steps'

@@ -91,6 +91,8 @@ run 1 train "${given[@]}" -o made --lr 1e6
 says 'above 0 and below 1e\+06, not 1e\+06'
 run 1 train "${given[@]}" -o made --lr 1e-50
 says 'the learning rate 1e-50 is too small: in f32 it is 0$'
+run 1 train "${given[@]}" -o made --layer-decay 1.5
+says 'the layer decay must be above 0 and at most 1, not 1.5$'
 echo '{"min_lr": 0.5}' >s.json
 run 1 train "${given[@]}" -o made --lr 0.1 --settings s.json
 says 's.json: "min_lr" 0.5 is above the learning rate 0.1'

@@ -154,6 +154,18 @@ Test(train, golden_rotary)
     vitcl_device_free(device);
 }
 
+/* Five steps with a learning rate for each layer, and gradients clipped. */
+Test(train, golden_layer_decay)
+{
+    vitcl_device *device = NULL;
+    const char *select = getenv("VITCL_TEST_DEVICE");
+
+    vt_check(vitcl_device_open(&device, select && *select ? select : "any"));
+    check_steps(device, VT_DATA "/train", "layer_decay",
+                VT_DATA "/models/timm_vit", 5, true, NULL, VITCL_F32);
+    vitcl_device_free(device);
+}
+
 /* By the instructions that are found faster here, or FMAs. */
 Test(train, golden_bf16)
 {

@@ -16,6 +16,7 @@
 #define A 1501
 #define ALL (A + 1 + 7)
 #define STEPS 4
+#define SHARE 0.3f /* of the learning rate */
 
 static const int place[PARAMS] = {0, A, A + 1};
 static const char *const names[PARAMS] = {"w", "one", "b"};
@@ -86,7 +87,8 @@ static void run(result *out, vt_class class, const ref_optimiser *o, bool adam,
     vt_fixture f;
     vt_val w[PARAMS], g[PARAMS], hyper, norm = VT_NONE, clip;
     vt_rng r = {17};
-    float hyperdata[VT_HYPER] = {(float)o->lr}, zero[ALL] = {0}, grad[ALL];
+    float hyperdata[VT_HYPER] = {(float)(o->lr / SHARE)}, zero[ALL] = {0},
+          grad[ALL];
     /* the first is longer than the others with what lies between */
     const int n[PARAMS] = {vt_test_tiny() ? 161 : A, 1, 7};
     vt_plan *p;
@@ -127,10 +129,11 @@ static void run(result *out, vt_class class, const ref_optimiser *o, bool adam,
             x = vt_value_of(p, x)->slab, y = vt_value_of(p, y)->slab;
         if (adam)
             vt_adam(p, x, y, hyper, clip, (float)o->max_norm, (float)o->b1,
-                    (float)o->b2, (float)o->eps, (float)o->decay, o->decoupled);
+                    (float)o->b2, (float)o->eps, (float)o->decay, o->decoupled,
+                    SHARE);
         else
             vt_sgd(p, x, y, hyper, clip, (float)o->max_norm, (float)o->momentum,
-                   (float)o->decay);
+                   (float)o->decay, SHARE);
         vt_ema(p, x, 0.9f);
     }
     vt_check(vt_plan_finish(p));

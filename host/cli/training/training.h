@@ -31,8 +31,10 @@ typedef struct training {
         OPT_RULED(training, 'o', "output", OPT_TEXT, "DIR",                    \
                   "output folder: the model, and the state to resume from",    \
                   o.output, .unless = ""),                                     \
-        OPT_ROW(training, 0, "resume", OPT_FLAG, NULL,                         \
-                "resume; epochs, lr, augment and micro may differ", resume),   \
+        OPT_ROW(                                                               \
+            training, 0, "resume", OPT_FLAG, NULL,                             \
+            "resume; epochs, lr, layer-decay, augment and micro may differ",   \
+            resume),                                                           \
         OPT_ROW(training, 0, "strict", OPT_FLAG, NULL,                         \
                 "a picture that cannot be decoded ends it; without: left out", \
                 strict),                                                       \
@@ -49,6 +51,9 @@ typedef struct training {
                 "by a fixed tree (default 1, or one for each rank of mpirun)", \
                 o.slices),                                                     \
         OPT_ROW(training, 0, "lr", OPT_REAL, "X", "peak learning rate", o.lr), \
+        OPT_ROW(training, 0, "layer-decay", OPT_REAL, "X",                     \
+                "learning rate of each layer by that of the next (default 1)", \
+                o.layer_decay),                                                \
         OPT_ROW(training, 0, "augment", OPT_CHOICE, "none|crop|light|full",    \
                 "changes of the pictures (default: crop, and also flip "       \
                 "(light) where pictures and mirror images are alike)",         \

@@ -68,6 +68,8 @@ void training_log_write(training_log *l, const vitcl_train_event *e,
                     "pictures_per_second:%.9g",
                     (unsigned long long)e->step, e->epoch, e->loss, e->accuracy,
                     e->lr, line->rate);
+        if (!isnan(e->grad_norm))
+            vt_json_put(&w, "grad_norm:%.9g", e->grad_norm);
         if (e->scored)
             vt_json_put(&w, "held_out_loss:%.9g held_out_accuracy:%.9g",
                         e->held_out_loss, e->held_out_accuracy);
