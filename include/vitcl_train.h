@@ -69,6 +69,14 @@ typedef struct {
      * any picture has; with VITCL_NUMBERS, the mean squared error. */
     uint32_t ranked_classes;
     double average_precision, squared_error;
+    /* Expected calibration error of the first answers, with 15 bins of equal
+     * width (Guo et al., arXiv 1706.04599): the mean distance of a bin's
+     * probabilities, as vitcl_classify() gives them, from the share of its
+     * answers that are right. NAN: no pictures, or not one class each. */
+    double calibration_error;
+    /* Only for the program, to add up parts: of each bin pictures, right
+     * answers, and the sum of probabilities in 2^-24. */
+    uint64_t bins[45];
 } vitcl_scores;
 
 /* Classifies all pictures of a dataset and scores the answers. A class of the

@@ -263,6 +263,7 @@ vitcl_status vt_evaluate_part(vitcl_scores *out, uint32_t *confusion,
     pictures = labelled(dataset);
     pictures.part = part, pictures.parts = parts;
     st = vt_evaluate(&scores, confusion, &pictures, &known, answer,
+                     vectors ? 0 : vt_model_certainty(model->model).temperature,
                      vectors ? &(vt_runner){vt_run_vectors, &by} : &by.of);
     release(&r, 2);
     VT_TRY(st);

@@ -346,7 +346,9 @@ const command cmd_eval = {
     "",
     "Score a model on labelled pictures",
     "Prints the share of pictures whose label is the model's first answer "
-    "(top1) or among its first five (top5). Classes are matched by label or "
+    "(top1) or among its first five (top5), and the expected calibration "
+    "error of the first answers (calibration_error; 15 bins). Classes are "
+    "matched by label or "
     "name. With --labels also the share whose first answer is one of the "
     "picture's classes (real), over pictures that have any. A model of "
     "pictures and texts, such as CLIP, tells the classes apart by their names, "

@@ -3,6 +3,7 @@
  */
 #include "eval/evaluate.h"
 
+#include "base/bins.h"
 #include "base/memory.h"
 #include "eval/fewshot.h"
 
@@ -24,6 +25,8 @@ typedef struct score_count {
     const vt_labels *labels; /* or NULL */
     uint32_t *answers;       /* label entries as the model's classes */
     uint64_t real, real_scored;
+    double temperature; /* 0: the rows have no probabilities */
+    uint64_t *bins;
 } score_count;
 
 /* Whether the answer is one of the picture's classes. */
@@ -38,6 +41,16 @@ static void score_real(score_count *s, uint32_t picture, uint32_t answer)
             s->real++;
             return;
         }
+}
+
+static double probability(const float *row, uint32_t classes, float best,
+                          double temperature)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < classes; i++)
+        sum += exp(((double)row[i] - (double)best) / temperature);
+    return 1 / sum;
 }
 
 static void score(void *context, size_t position, const float *row)
@@ -55,6 +68,11 @@ static void score(void *context, size_t position, const float *row)
     vitcl_class_choose(s->top, k, row, s->classes, VITCL_ONE_CLASS);
     s->scored++;
     s->right1 += s->top[0].label == want;
+    if (s->temperature > 0)
+        vt_bins_add(
+            s->bins,
+            probability(row, s->classes, row[s->top[0].label], s->temperature),
+            s->top[0].label == want);
     if (s->labels)
         score_real(s, picture, s->top[0].label);
     for (uint32_t i = 0; i < k; i++)
@@ -82,7 +100,8 @@ static vitcl_status choose_part(size_t **out, size_t *count,
 
 vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
                          const vt_labelled *pictures, const vt_classes *known,
-                         vitcl_answer answer, const vt_runner *runner)
+                         vitcl_answer answer, double temperature,
+                         const vt_runner *runner)
 {
     vitcl_status st = VITCL_OK;
     const vt_dataset *d = pictures->d;
@@ -93,8 +112,11 @@ vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
     score_count s = {.d = d,
                      .classes = known->count,
                      .confusion = confusion,
+                     .temperature = temperature,
+                     .bins = out->bins,
                      .labels = pictures->labels};
 
+    out->calibration_error = (double)NAN;
     VT_TRY(choose_part(&chosen, &pass.count, pictures));
     pass.chosen = s.chosen = chosen;
     pass.total = pass.count;
@@ -120,6 +142,7 @@ vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
     out->right1 = (uint32_t)s.right1;
     out->right5 = (uint32_t)s.right5;
     out->real_right = (uint32_t)s.real;
+    out->calibration_error = vt_bins_error(out->bins, s.scored);
     if (s.scored) {
         out->top1 = (double)s.right1 / (double)s.scored;
         out->top5 = (double)s.right5 / (double)s.scored;

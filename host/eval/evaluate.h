@@ -46,10 +46,12 @@ typedef struct vt_vectors_runner {
 } vt_vectors_runner;
 vitcl_status vt_run_vectors(void *runner, const vt_pass *pass);
 
-/* vitcl_evaluate(): fills in all but the size. known: the model's classes. */
+/* vitcl_evaluate(): fills in all but the size; what is there is 0. known: the
+ * model's classes. temperature divides the logits; 0: they are none. */
 vitcl_status vt_evaluate(vitcl_scores *out, uint32_t *confusion,
                          const vt_labelled *pictures, const vt_classes *known,
-                         vitcl_answer answer, const vt_runner *runner);
+                         vitcl_answer answer, double temperature,
+                         const vt_runner *runner);
 /* The same for answers that are not one class (map_mse.c), in passes as this
  * one. */
 vitcl_status vt_evaluate_map_mse(vitcl_scores *out, const vt_labelled *pictures,

@@ -94,6 +94,9 @@ void vt_tally_write(FILE *f, const vt_tally *t)
                 t->real_pictures, t->real_right, t->columns);
     for (uint32_t i = 0; i < t->rows; i++)
         put_class(&w, t, i);
+    vt_json_put(&w, "] bins:[");
+    for (int i = 0; i < VT_BIN_COUNTS; i++)
+        vt_json_put(&w, "%llu", (unsigned long long)t->bins[i]);
     vt_json_put(&w, "] labels:[");
     put_labels(&w, t);
     vt_json_put(&w, "]}\n");
@@ -159,6 +162,20 @@ static bool read_labels(vt_tally *t, const vt_json *list)
     return true;
 }
 
+/* There are none in files of vitcl 0.2.0. */
+static bool read_bins(vt_tally *t, const vt_json *list)
+{
+    const vt_json *v = vt_json_first(list);
+
+    if (list &&
+        (!vt_json_is_array(list) || vt_json_count(list) != VT_BIN_COUNTS))
+        return false;
+    for (int i = 0; v; v = vt_json_next(v))
+        if (!vt_json_uint(&t->bins[i++], v))
+            return false;
+    return true;
+}
+
 /* *damaged: it is no such text; else a failure is for lack of memory. */
 static vitcl_status read_tally(vt_tally *out, bool *damaged,
                                const vt_json *root)
@@ -190,6 +207,7 @@ static vitcl_status read_tally(vt_tally *out, bool *damaged,
     t.real = head.real;
     t.real_pictures = head.real_pictures, t.real_right = head.real_right;
     if (!read_classes(&t, classes) ||
+        !read_bins(&t, vt_json_get(root, "bins")) ||
         !read_labels(&t, vt_json_get(root, "labels")))
         goto done;
     *damaged = false;
@@ -251,6 +269,8 @@ static void add(vt_tally *sum, vt_tally *t)
     sum->right1 += t->right1, sum->right5 += t->right5;
     sum->real_pictures += t->real_pictures;
     sum->real_right += t->real_right;
+    for (int i = 0; i < VT_BIN_COUNTS; i++)
+        sum->bins[i] += t->bins[i];
     for (size_t i = 0; i < (size_t)t->rows * t->columns; i++)
         sum->answers[i] += t->answers[i];
     for (uint32_t k = 0; k < t->columns; k++)

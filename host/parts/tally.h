@@ -4,10 +4,12 @@
  */
 #ifndef VT_PARTS_TALLY_H
 #define VT_PARTS_TALLY_H
+#include "base/bins.h"
 #include "parts/partition.h"
 
 typedef struct vt_tally {
     uint64_t pictures, failed, right1, right5;
+    uint64_t bins[VT_BIN_COUNTS]; /* all 0: the answers have no probabilities */
     bool real; /* labels with several classes a picture were given */
     uint64_t real_pictures, real_right;
     uint32_t rows, columns; /* classes of the pictures, of the model */

@@ -561,6 +561,8 @@ class vitcl_scores(C.Structure):
     ranked_classes: int
     average_precision: float
     squared_error: float
+    calibration_error: float
+    bins: Any
     _fields_ = [
         ("size", C.c_size_t),
         ("pictures", C.c_uint32),
@@ -576,6 +578,8 @@ class vitcl_scores(C.Structure):
         ("ranked_classes", C.c_uint32),
         ("average_precision", C.c_double),
         ("squared_error", C.c_double),
+        ("calibration_error", C.c_double),
+        ("bins", C.c_uint64 * 45),
     ]
 
 

@@ -59,7 +59,8 @@ class Scores:
     """What evaluate() found: shares from 0 to 1 of the pictures that could be decoded.
 
     ``average_precision`` and ``squared_error`` are for models of any number of classes and
-    of numbers. ``confusion``: counts [the data's classes, the model's classes], or None.
+    of numbers. ``calibration_error``: the expected one of 15 bins (arXiv 1706.04599), or NaN.
+    ``confusion``: counts [the data's classes, the model's classes], or None.
     """
 
     pictures: int
@@ -69,6 +70,7 @@ class Scores:
     ranked_classes: int
     average_precision: float
     squared_error: float
+    calibration_error: float
     confusion: Optional["npt.NDArray[np.uint32]"] = dataclasses.field(default=None, compare=False)
 
 

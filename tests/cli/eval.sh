@@ -65,6 +65,47 @@ run 1 eval -m "$model" --data data "${number[@]}"
 out_has '^failed	1$'
 err_has '1 picture could not be decoded'
 
+# The expected calibration error is that of the probabilities of classify, from
+# the definition; also with a temperature, and added up from parts.
+python3 - <<'PYTHON'
+import os, random
+random.seed(3)
+for i in range(30):
+    os.makedirs(f"noise/{i % 5:04d}", exist_ok=True)
+    low, high = random.randrange(128), random.randrange(128, 256)
+    with open(f"noise/{i % 5:04d}/{i}.ppm", "wb") as f:
+        f.write(b"P6 24 24 255\n" + bytes(random.randint(low, high) for _ in range(1728)))
+PYTHON
+cat >error.py <<'PYTHON'
+import json, sys
+answers = [json.loads(line) for line in open("answers")]
+bins = [[] for _ in range(15)]
+for a in answers:
+    p, right = a["top"][0]["probability"], int(a["picture"].split("/")[1]) == a["top"][0]["index"]
+    bins[next(i for i in range(15) if i / 15 < p <= (i + 1) / 15)].append((p, right))
+assert sum(map(bool, bins)) > 1 and len(answers) == 30
+want = sum(abs(sum(p - r for p, r in b)) for b in bins) / len(answers)
+got = json.load(open("out"))["calibration_error"]
+assert abs(got - want) < 1e-6 and want > 0.01, (got, want)
+PYTHON
+cp -r "$model" cold
+sed -i '0,/{/s//{"vitcl_certainty": {"temperature": 0.1, "threshold": 0.5, "detail": [0, 4]},/' cold/config.json
+for m in "$model" cold; do
+    run 0 classify -m "$m" -k 1 --json noise/*/*.ppm
+    cp out answers
+    run 0 eval -m "$m" --data noise "${number[@]}"
+    out_has '^calibration_error	0\.[0-9]{4}$'
+    run 0 eval -m "$m" --data noise --json "${number[@]}"
+    python3 error.py || fail "another calibration error than $m's"
+    cp out whole
+    rm -rf parts && mkdir parts
+    for k in 1 2; do
+        run 0 eval -m "$m" --data noise "${number[@]}" --shard $k/2 -o "parts/{shard}.json"
+    done
+    run 0 merge parts --json
+    cmp whole out || fail 'parts add up to something else'
+done
+
 # Ten classes of one colour each: any features tell them apart.
 mkdir cifar
 python3 - <<'PYTHON'

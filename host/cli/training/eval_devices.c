@@ -75,6 +75,8 @@ static void add(counting *c, const uint32_t *answers, const vitcl_scores *s)
     all->right1 += s->right1, all->right5 += s->right5;
     all->real_pictures += s->real_pictures;
     all->real_right += s->real_right;
+    for (int i = 0; i < VT_BIN_COUNTS; i++)
+        c->sum->bins[i] += s->bins[i];
     all->real_by_number |= s->real_by_number;
     for (size_t i = 0; answers && i < c->cells; i++)
         c->sum->answers[i] += answers[i];

@@ -5,6 +5,8 @@
 
 #include "confusion.h"
 
+#include <math.h>
+
 static double share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;
@@ -12,9 +14,14 @@ static double share(uint64_t part, uint64_t whole)
 
 static void print_json(const vt_tally *t, const confusion *c)
 {
-    json_put("{pictures:%llu failed:%llu classes:%u top1:%.9g",
+    const double error = vt_bins_error(t->bins, t->pictures);
+
+    json_put("{pictures:%llu failed:%llu classes:%u",
              (unsigned long long)t->pictures, (unsigned long long)t->failed,
-             t->rows, share(t->right1, t->pictures));
+             t->rows);
+    if (!isnan(error))
+        json_put("calibration_error:%.9g", error);
+    json_put("top1:%.9g", share(t->right1, t->pictures));
     if (t->columns > 5)
         json_put("top5:%.9g", share(t->right5, t->pictures));
     if (t->real)
@@ -28,6 +35,8 @@ static void print_json(const vt_tally *t, const confusion *c)
 
 static void print_text(const vt_tally *t, const confusion *c)
 {
+    const double error = vt_bins_error(t->bins, t->pictures);
+
     printf("pictures\t%llu\ntop1\t%.4f\n", (unsigned long long)t->pictures,
            share(t->right1, t->pictures));
     if (t->columns > 5) /* of fewer, all are among the first five */
@@ -36,6 +45,8 @@ static void print_text(const vt_tally *t, const confusion *c)
         printf("real_pictures\t%llu\nreal\t%.4f\n",
                (unsigned long long)t->real_pictures,
                share(t->real_right, t->real_pictures));
+    if (!isnan(error))
+        printf("calibration_error\t%.4f\n", error);
     if (t->failed)
         printf("failed\t%llu\n", (unsigned long long)t->failed);
     if (c)
