@@ -36,7 +36,7 @@ export PKG_CONFIG_PATH="$lib/pkgconfig"
 version=$(pkg-config --modversion vitcl)
 
 for file in include/vitcl.h bin/vitcl libexec/vitcl-decode libexec/vitcl-decode-all \
-    libexec/vitcl-try libexec/vitcl-study share/vitcl/python/vitcl/study/__main__.py share/man/man1/vitcl.1 share/bash-completion/completions/vitcl \
+    libexec/vitcl-try libexec/vitcl-study share/vitcl/python/vitcl/study/__main__.py share/vitcl/python/vitcl/serve/page.js share/man/man1/vitcl.1 share/bash-completion/completions/vitcl \
     share/zsh/site-functions/_vitcl share/fish/vendor_completions.d/vitcl.fish \
     share/doc/vitcl/README.md share/doc/vitcl/LICENSE; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
