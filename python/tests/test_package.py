@@ -5,6 +5,7 @@ whatever a caller does without a crash.
 Needs VITCL (the program), VITCL_LIBRARY and VT_DATA; ctest sets them.
 """
 import gc
+import io
 import itertools
 import json
 import os
@@ -86,6 +87,16 @@ class Answers(unittest.TestCase):
     def test_bytes(self):
         self.alike([p.read_bytes() for p in PICTURES])
         self.alike([memoryview(bytearray(p.read_bytes())) for p in PICTURES])
+        self.alike([io.BytesIO(p.read_bytes()) for p in PICTURES])
+        with open(PICTURES[0], "rb") as file:
+            self.assertTrue(same(self.model.logits(file), self.expected[0]))
+
+    def test_stream_of_one(self):
+        for one in (GOOD[0], str(GOOD[0]), GOOD[0].read_bytes()):
+            self.assertEqual([a.label for a in self.model.stream(one)], ["ship"])
+        totals = []
+        list(self.model.stream(GOOD, progress=lambda done, total: totals.append(total)))
+        self.assertEqual(totals, [len(GOOD)] * len(GOOD))
 
     @unittest.skipUnless(Image, "Pillow is missing")
     def test_pillow(self):
@@ -163,8 +174,9 @@ class Answers(unittest.TestCase):
             self.assertEqual(tokens.shape, (3, info.tokens, info.width))
             self.assertTrue(same(model.features(GOOD[2]), tokens[2]))
             self.assertEqual(model.features(GOOD[0], "block.0").shape, tokens.shape[1:])
-            with self.assertRaisesRegex(ValueError, "block.99"):
+            with self.assertRaisesRegex(ValueError, "block.99.*: .*block.0, .*norm"):
                 model.features(GOOD[0], "block.99")
+            self.assertEqual(set(model._sessions), {("norm",), ("block.0",)})
             values = np.zeros((5, 3, info.input_height, info.input_width), np.float32)
             out = model.run(values)
             self.assertEqual(out.shape, (5, info.classes))
@@ -316,6 +328,14 @@ class Indexes(unittest.TestCase):
                     wrong()
             with self.assertRaises(TypeError):
                 index.search()
+            for call in (lambda: index.search("a dog"), lambda: index.search(vectors, top="3"),
+                         lambda: index.search(vectors, least="x"), lambda: index.dupes("x"),
+                         lambda: index.search(picture=GOOD[0], model="mine")):
+                with self.assertRaises(TypeError):
+                    call()
+            for row in (-1, len(index), 1 << 70):
+                with self.assertRaisesRegex(ValueError, "row"):
+                    index.picture(row)
             with vitcl.Model(CIFAR) as other, self.assertRaises(ValueError):
                 index.search(picture=GOOD[0], model=other)
         with self.assertRaisesRegex(ValueError, "closed"):
@@ -333,7 +353,9 @@ class Indexes(unittest.TestCase):
             self.assertEqual((made.rows, made.embedded), (5, 5))
             made = vitcl.Index.update(at, model, [*self.pictures, bad], on_error=lines.append)
             self.assertEqual((made.embedded, made.failed, len(lines)), (8, 1, 1))
-        bad.unlink()
+            bad.unlink()
+            with self.assertRaisesRegex(OSError, "bad.jpg"):
+                vitcl.Index.update(at, model, [*self.pictures, bad])
         with vitcl.Index(at) as a, vitcl.Index(self.path) as b:
             self.assertTrue(same(a.vectors(0, 13), b.vectors()))
 
@@ -373,7 +395,7 @@ class Training(unittest.TestCase):
         events, seen = [], []
         last = vitcl.finetune(TINY, self.at / "photos", self.at / "mine", epochs=5, batch=8,
                               lr=0.01, random_state=1, split="train", hold_out=3,
-                              on_step=events.append, freeze=["embed*"] * 0,
+                              on_step=events.append, freeze="blocks.0.*",
                               progress=lambda done, total: seen.append((done, total)) and None)
         self.assertEqual([e.step for e in events], list(range(1, last.steps + 1)))
         self.assertEqual((last.step, seen[-1]), (last.steps, (last.steps, last.steps)))
@@ -400,7 +422,7 @@ class Training(unittest.TestCase):
         self.assertEqual(last.step, last.steps)
         with self.assertRaises(ValueError):
             vitcl.finetune(TINY, self.at / "photos", out, **options)
-        with self.assertRaises(vitcl.VitclError):
+        with self.assertRaisesRegex(vitcl.VitclError, "^settings: .*optimiser"):
             vitcl.finetune(TINY, self.at / "photos", self.at / "x", settings={"optimiser": 1})
 
     def test_train(self):
@@ -483,12 +505,30 @@ class Manners(unittest.TestCase):
             for call in (lambda: model.classify(GOOD[0], top=0),
                          lambda: model.classify(GOOD, on_error="no"),
                          lambda: vitcl.Model(TINY, precision="f8"),
+                         lambda: vitcl.Model(TINY, precision=16),
                          lambda: vitcl.Model(TINY, batch=0),
+                         lambda: vitcl.Model(TINY, batch=1 << 40).embed(GOOD[:1]),
+                         lambda: vitcl.Model(TINY, size=(-1, 5)), lambda: model.copy(batch=0),
+                         lambda: list(model.stream(GOOD, ahead=0)),
                          lambda: vitcl.Model(TINY, size=(7, 7)).embed(GOOD[0])):
                 with self.assertRaises(ValueError):
                     call()
-            with self.assertRaises(TypeError):
-                vitcl.Model(7)
+            for call in (lambda: vitcl.Model(7), lambda: vitcl.Model(TINY, batch="8"),
+                         lambda: vitcl.Model(TINY, size=224),
+                         lambda: vitcl.Model(TINY, gemm=3).embed(GOOD[0]),
+                         lambda: model.classify(GOOD[0], top="3"), lambda: model.run(5),
+                         lambda: model.classify(GOOD[0], labels="a cat"),
+                         lambda: model.features(GOOD[0], 3), lambda: vitcl.set_log(5),
+                         lambda: vitcl.evaluate("mine", "nowhere"),
+                         lambda: vitcl.Index.update("x.safetensors", "mine", GOOD),
+                         lambda: vitcl.finetune(TINY, "nowhere", "x", on_step=5),
+                         lambda: vitcl.finetune(TINY, "nowhere", "x", lr="high")):
+                with self.assertRaises(TypeError):
+                    call()
+            with self.assertRaisesRegex(ValueError, "batch cannot be 1099511627776"):
+                vitcl.finetune(TINY, "nowhere", "x", batch=1 << 40)
+            precise = vitcl.Model(TINY, precision=vitcl.Precision.F32, batch=np.int64(2))
+            self.assertEqual(precise.embed(GOOD[:1]).shape[0], 1)
             with self.assertRaises(OSError):
                 vitcl.Model("/nowhere")
             with self.assertRaises(vitcl.VitclError) as caught:

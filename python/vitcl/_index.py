@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Union, over
 
 from . import _c
 from ._c import Status
-from ._library import (Call, Guard, Handle, Path, VitclValueError, call, encode, error, library,
-                       strings, struct)
+from ._library import (Call, Guard, Handle, Path, VitclValueError, call, encode, error, is_called,
+                       library, number, strings, struct, whole)
 from ._library import device as open_device
-from ._model import Model
+from ._model import Model, opened
 from ._plain import plain
 from ._progress import Progress, showing
 
@@ -97,16 +97,22 @@ class Index:
                    embedded; other rows stay as long as their files exist; prune: as long
                    as they are among the pictures
         normalize: store vectors of length 1; f16: 16 bits for each number
-        on_error:  called with a line for each picture that could not be read
+        on_error:  called with a line for each picture that could not be read; None: a path
+                   that does not exist raises OSError
 
         The file is replaced when the new one is complete. After Ctrl-C it has the rows so
         far, and the next call goes on.
         """
-        paths = [pictures] if isinstance(pictures, (str, bytes, os.PathLike)) else pictures
+        is_called(on_error, "on_error")
+        paths = ([pictures] if isinstance(pictures, (str, bytes, os.PathLike))
+                 else list(pictures))
+        lost = [p for p in paths if on_error is None and not os.path.exists(p)]
+        if lost:
+            raise error(Status.EIO, f"{os.fsdecode(lost[0])}: no such file or folder")
         named, at, waiting = strings([encode(p) for p in paths]), encode(path), Call()
         if len(named) < 2:
             raise VitclValueError("no pictures")
-        session, out = model._session(True), struct(_c.vitcl_update_info)
+        session, out = opened(model)._session(True), struct(_c.vitcl_update_info)
         with showing(progress, "pictures") as told:
             line = waiting.callback(lambda said: on_error(os.fsdecode(said))
                                     if on_error is not None else None)
@@ -149,6 +155,8 @@ class Index:
             return self._picture(pointer, row)
 
     def _picture(self, pointer: Any, row: int) -> pathlib.Path:
+        if whole(row, "a row") >= len(self):
+            raise VitclValueError(f"row {row} of {len(self)}")
         made = struct(_c.vitcl_row_info)
         library().vitcl_index_row(C.byref(made), pointer, row)
         return pathlib.Path(os.fsdecode(made.path or b""))
@@ -163,8 +171,9 @@ class Index:
         """Rows from `first` on: float32 [n, width]. NaN: the picture could not be read."""
         import numpy as np
 
-        n = max(len(self) - first, 0) if n is None else n
-        if first < 0 or n < 0 or first + n > len(self):
+        first = whole(first, "first")
+        n = max(len(self) - first, 0) if n is None else whole(n, "n")
+        if first + n > len(self):
             raise VitclValueError(f"rows {first} to {first + n} of {len(self)}")
         out = np.empty((n, self.info.width), np.float32)
 
@@ -202,15 +211,16 @@ class Index:
         import numpy as np
 
         if sum(x is not None for x in (vectors, text, picture)) != 1:
-            raise TypeError("search() takes vectors, a text or a picture")
+            raise TypeError("search() takes vectors, text= or picture=")
+        if isinstance(vectors, (str, bytes, os.PathLike)):
+            raise TypeError(f"search(text={vectors!r}), or search(picture=...)")
+        top, least = whole(top, "top", 1), number(least, "least")
         if vectors is None:
             vectors = self._query(text, picture, model)
         queries = np.ascontiguousarray(vectors, np.float32)
         if queries.ndim not in (1, 2) or queries.shape[-1] != self.info.width:
             raise VitclValueError(f"a query has {self.info.width} numbers, not "
                                   f"{list(queries.shape)}")
-        if top < 1:
-            raise VitclValueError(f"the {top} nearest")
         found = self._search(queries.reshape(-1, self.info.width), min(top, max(len(self), 1)),
                              least, progress)
         return found[0] if queries.ndim == 1 else found
@@ -220,7 +230,7 @@ class Index:
         if self.info.feature != "pooled" or self.info.most_patches:
             raise error(Status.EUNSUPPORTED, "this index has other vectors than embed()'s: "
                         "search it by vectors")
-        model = model or self._own()
+        model = self._own() if model is None else opened(model)
         with self._guard.shared() as pointer:
             library().vitcl_index_check(pointer, model._loaded.pointer)
         if text is not None:
@@ -257,6 +267,7 @@ class Index:
               progress: Progress = False) -> list[list[Hit]]:
         """Groups of near-duplicates: pictures with a cosine of at least `least`, or that
         others connect. In a group, by row, with the cosine to the nearest one of it."""
+        least = number(least, "least")
         on, waiting = call(lambda: open_device(device)), Call()
         out = (_c.vitcl_dupe * max(len(self), 1))()
         with showing(progress, "comparing") as told:

@@ -5,6 +5,9 @@ import _thread
 import atexit
 import contextlib
 import ctypes as C
+import functools
+import numbers
+import operator
 import os
 import pathlib
 import queue
@@ -17,6 +20,7 @@ from ._c import Status
 
 T = TypeVar("T")
 Path = Union[str, "os.PathLike[str]"]
+AnyPrecision = Union[str, _c.Precision]
 
 FORKED = ("OpenCL drivers do not survive fork(): start processes with "
           "multiprocessing.get_context(\"spawn\"), and make a Model in each")
@@ -141,14 +145,66 @@ def text(value: str, what: str = "text") -> bytes:
     return value.encode()
 
 
+@functools.lru_cache(256)
+def array_type(type_: Any, n: int) -> Any:
+    """Of arrays of n. Kept, since Python makes one anew where no array of it is left, and
+    what that allocates lies between what stays."""
+    return type_ * n
+
+
 def strings(values: Sequence[bytes]) -> Any:
     """An array of texts that NULL ends."""
-    return (C.c_char_p * (len(values) + 1))(*values)
+    return array_type(C.c_char_p, len(values) + 1)(*values)
 
 
 def struct(type_: Any, **values: Any) -> Any:
     """A struct of options or of an answer, with its size."""
-    return type_(size=C.sizeof(type_), **values)
+    made = type_(size=C.sizeof(type_))
+    for name, value in values.items():
+        try:
+            setattr(made, name, value)
+        except TypeError:
+            shown = os.fsdecode(value) if isinstance(value, bytes) else value
+            raise TypeError(f"{name} cannot be {shown!r}") from None
+        kept = getattr(made, name)
+        if type(kept) is int and kept != value:  # C has no room for it, and says nothing
+            raise VitclValueError(f"{name} cannot be {value!r}")
+    return made
+
+
+def whole(value: Any, what: str, least: int = 0) -> int:
+    """An argument that is a whole number."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is a whole number, not {value!r}") from None
+    if number < least:
+        raise VitclValueError(f"{what} is at least {least}, not {number}")
+    return number
+
+
+def number(value: Any, what: str) -> float:
+    """An argument that is a number."""
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"{what} is a number, not {value!r}")
+    return float(value)
+
+
+def is_called(value: Any, what: str) -> None:
+    """Of an argument that is called, or None."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{what} is a function, not {value!r}")
+
+
+def precision(value: AnyPrecision) -> _c.Precision:
+    """An argument that names a precision."""
+    if isinstance(value, _c.Precision):
+        return value
+    try:
+        return _c.Precision[str(value).upper()]
+    except KeyError:
+        raise VitclValueError(f"unknown precision {value!r}: it is one of "
+                              + ", ".join(p.name.lower() for p in _c.Precision)) from None
 
 
 # ---- calls ------------------------------------------------------------------
@@ -386,6 +442,7 @@ def set_log(function: Optional[Callable[[str], Any]]) -> None:
     hands them to logging. `function` must not call vitcl.
     """
     global _log
+    is_called(function, "a log")
 
     def line(_context: Any, said: bytes) -> None:
         try:

@@ -11,8 +11,10 @@ from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Literal, O
 
 from . import _c, _pictures
 from ._c import Status
-from ._library import Handle, Path, VitclValueError, call, closed, encode, error, library, struct
+from ._library import (AnyPrecision, Handle, Path, VitclValueError, array_type, call, closed,
+                       encode, error, library, struct, text, whole)
 from ._library import device as open_device
+from ._library import precision as the_precision
 from ._pictures import Row, Session
 from ._plain import plain
 from ._progress import Progress, showing
@@ -130,23 +132,18 @@ class Model:
     """
 
     def __init__(self, name: Path, *, device: Optional[str] = None,
-                 batch: Optional[int] = None, precision: str = "f32",
+                 batch: Optional[int] = None, precision: AnyPrecision = "f32",
                  size: Optional[tuple[int, int]] = None, gemm: Optional[str] = None,
                  progress: Progress = False) -> None:
-        if batch is not None and batch < 1:
-            raise VitclValueError(f"a batch of {batch} pictures")
-        if precision.upper() not in _c.Precision.__members__:
-            raise VitclValueError(f"unknown precision {precision!r}: it is one of "
-                                  + ", ".join(p.name.lower() for p in _c.Precision))
+        self._batch = None if batch is None else whole(batch, "batch", 1)
+        self._precision, self._size = the_precision(precision), _sides(size)
         self.name = os.fspath(name)
         self._name = encode(name)
         self._device: Optional[Handle] = call(lambda: open_device(device))
         on = self._device
         self._model: Optional[Handle] = call(
             lambda: Handle("model", "vitcl_model_load", on.pointer, self._name))
-        self._precision = _c.Precision[precision.upper()]
-        self._gemm, self._size, self._batch = gemm, size or (0, 0), batch
-        self._progress = progress
+        self._gemm, self._progress = gemm, progress
         self._begin()
 
     def _begin(self) -> None:
@@ -172,7 +169,8 @@ class Model:
         made.name, made._name = self.name, self._name
         made._device, made._model = self._on, self._loaded
         made._precision, made._gemm, made._size = self._precision, self._gemm, self._size
-        made._batch, made._progress = batch or self._batch, False
+        made._batch = self._batch if batch is None else whole(batch, "batch", 1)
+        made._progress = False
         made._begin()
         return made
 
@@ -279,9 +277,9 @@ class Model:
                  progress: Progress = False) -> Any:
         """What a picture shows, or a list of that for several.
 
-        pictures: a picture is a path, a file's bytes, a Pillow image, or an array of
-                  uint8 [height, width, 3] (4: with opacity; 1 or two dimensions: grey);
-                  several are an iterable of these, or an array [n, height, width, 3]
+        pictures: a picture is a path, a file's bytes, an open file, a Pillow image, or an
+                  array of uint8 [height, width, 3] (4: with opacity; 1 or two dimensions:
+                  grey); several are an iterable of these, or an array [n, height, width, 3]
         top:      how many classes; all, if there are fewer
         labels:   instead of the model's classes: any texts, for a model of pictures and
                   texts; prompts: such as "a photo of a {}", where {} is the label
@@ -296,25 +294,37 @@ class Model:
         answers = self._answers(pictures, top, labels, prompts, on_error, progress)
         return next(answers) if _pictures.is_one(pictures) else list(answers)
 
+    @overload
     def stream(self, pictures: Iterable["Picture"], top: int = 5, *,
                labels: Optional[Sequence[str]] = None,
-               prompts: Union[str, Sequence[str]] = (), on_error: OnError = "raise",
+               prompts: Union[str, Sequence[str]] = (),
+               on_error: Literal["raise", "skip"] = "raise", ahead: Optional[int] = None,
+               progress: Progress = False) -> Iterator[Answer]: ...
+
+    @overload
+    def stream(self, pictures: Iterable["Picture"], top: int = 5, *,
+               labels: Optional[Sequence[str]] = None,
+               prompts: Union[str, Sequence[str]] = (), on_error: OnError,
                ahead: Optional[int] = None,
-               progress: Progress = False) -> Iterator[Optional[Answer]]:
+               progress: Progress = False) -> Iterator[Optional[Answer]]: ...
+
+    def stream(self, pictures: Any, top: int = 5, *, labels: Optional[Sequence[str]] = None,
+               prompts: Union[str, Sequence[str]] = (), on_error: OnError = "raise",
+               ahead: Optional[int] = None, progress: Progress = False) -> Iterator[Any]:
         """As classify(), but yields the answers one by one, in order.
 
         Takes `ahead` pictures (None: two batches and 16) from `pictures` in advance, so the
         memory does not grow with their number. With ahead=1, each answer comes before the
         next picture is taken.
         """
-        return self._answers(_pictures.each(pictures), top, labels, prompts, on_error, progress,
-                             ahead)
+        several = (pictures,) if _pictures.is_one(pictures) else pictures
+        return self._answers(several, top, labels, prompts, on_error, progress, ahead)
 
     def _answers(self, pictures: Any, top: int, labels: Optional[Sequence[str]],
                  prompts: Union[str, Sequence[str]], on_error: OnError, progress: Progress,
                  ahead: Optional[int] = None) -> Iterator[Any]:
-        if top < 1:
-            raise VitclValueError(f"the {top} best classes")
+        top = whole(top, "top", 1)
+        ahead = None if ahead is None else whole(ahead, "ahead", 1)
         session = self._session(not _pictures.is_one(pictures))
         chooser, tensor, count = self._chooser(session, labels, prompts)
         for row in self._rows(session, pictures, tensor, count, on_error, progress, ahead):
@@ -324,6 +334,8 @@ class Model:
                  prompts: Union[str, Sequence[str]]
                  ) -> tuple[Callable[[Row, int], Answer], str, int]:
         """What makes answers of rows, of which tensor, and its numbers a picture."""
+        if isinstance(labels, str):
+            raise TypeError(f"labels are several texts, such as [{labels!r}], not one")
         if labels is not None:
             return self._by_words(session, tuple(labels), prompts), "features", session.features
         if session.classes:
@@ -340,7 +352,7 @@ class Model:
         def choose(row: Row, top: int) -> Answer:
             numbers = row.numbers
             if temperature != 1:
-                numbers = (C.c_float * len(numbers))(*(x / temperature for x in numbers))
+                numbers = array_type(C.c_float, len(numbers))(*(x / temperature for x in numbers))
             best = _choose(numbers, min(top, len(named)), kind)
             classes = tuple(Class(named[c.label][0], named[c.label][1], c.probability, c.label)
                             for c in best)
@@ -372,7 +384,7 @@ class Model:
             vector = np.frombuffer(row.numbers, np.float32)
             length = np.float32(np.linalg.norm(vector))
             logits = np.float32(info.logit_scale) * (vectors @ vector / length)
-            numbers = (C.c_float * len(labels))(*(logits + np.float32(info.logit_bias)))
+            numbers = array_type(C.c_float, len(labels))(*(logits + np.float32(info.logit_bias)))
             best = _choose(numbers, min(top, len(labels)), info.answer)
             return Answer(tuple(Class(labels[c.label], labels[c.label], c.probability, c.label)
                                 for c in best), row.picture)
@@ -448,17 +460,28 @@ class Model:
         The first call for each makes a session of its own, with its own memory on the
         device, kept until close().
         """
+        text(tensor, "tensor")
         if any(c in tensor for c in "*?["):
             raise VitclValueError(f"{tensor!r} is a pattern; name one tensor")
-        own = tensor in ("features", "logits")
-        session = self._session(not _pictures.is_one(pictures), () if own else (tensor,))
-        return self._matrix(session, pictures, tensor, session.shape(tensor), on_error, progress)
+        keep = () if tensor in ("features", "logits") else (tensor,)
+        session = self._session(not _pictures.is_one(pictures), keep)
+        shapes = session.shapes()
+        if tensor not in shapes:
+            names = ", ".join(self._session(False, ("*",)).shapes())
+            for useless in {keep, ("*",)} - {()}:
+                with self._lock:
+                    gone = self._sessions.pop(useless, None)
+                if gone is not None:
+                    gone.close()
+            raise VitclValueError(f"no tensor {tensor!r}: there are {names}")
+        return self._matrix(session, pictures, tensor, shapes[tensor], on_error, progress)
 
     def run(self, values: "Floats", tensor: str = "logits") -> "Floats":
         """Runs prepared values, float32 [n, 3, height, width], as they are: [n, ...]."""
         import numpy as np
 
-        session = self._session(len(values) > 1)
+        several = getattr(values, "ndim", 0) == 4 and len(values) > 1
+        session = self._session(several)
         wanted = (3, session.height, session.width)
         if getattr(values, "dtype", None) != np.float32 or values.shape[1:] != wanted:
             raise TypeError(f"values are float32 [n, 3, {session.height}, {session.width}]")
@@ -514,6 +537,23 @@ class Model:
 
 
 def _choose(numbers: Any, top: int, kind: int) -> Any:
-    best = (_c.vitcl_class * top)()
+    best = array_type(_c.vitcl_class, top)()
     library().vitcl_class_choose(best, top, numbers, len(numbers), kind)
     return best
+
+
+def _sides(size: Optional[tuple[int, int]]) -> tuple[int, int]:
+    if size is None:
+        return 0, 0
+    try:
+        height, width = size
+    except (TypeError, ValueError):
+        raise TypeError(f"size is (height, width), not {size!r}") from None
+    return whole(height, "a height", 1), whole(width, "a width", 1)
+
+
+def opened(model: Any) -> Model:
+    """An argument that must be a model, and not its name."""
+    if not isinstance(model, Model):
+        raise TypeError(f"a model is made by vitcl.Model(), not {model!r}")
+    return model

@@ -11,12 +11,12 @@ import threading
 import zlib
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Union
+from typing import IO, TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Union
 
 from . import _c
 from ._c import Status
-from ._library import (Call, Guard, Handle, VitclError, VitclValueError, call, closed, encode,
-                       error, library, strings)
+from ._library import (Call, Guard, Handle, VitclError, VitclValueError, array_type, call, closed,
+                       encode, error, library, strings, text)
 from ._library import struct as make_struct
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from PIL import Image
 
-    #: A path, a file's bytes, a Pillow image, or an array: uint8 [height, width, 3]
-    #: (or 4 with opacity, or 1, or none for grey), rows from the top.
-    Picture = Union[str, os.PathLike[str], bytes, bytearray, memoryview, Image.Image,
+    #: A path, a file's bytes, an open file, a Pillow image, or an array: uint8 [height,
+    #: width, 3] (or 4 with opacity, or 1, or none for grey), rows from the top.
+    Picture = Union[str, os.PathLike[str], bytes, bytearray, memoryview, IO[bytes], Image.Image,
                     npt.NDArray[np.uint8]]
 
 _Bytes = C.POINTER(C.c_uint8)
@@ -49,13 +49,19 @@ def _is_pillow(value: Any) -> bool:
     return module is not None and isinstance(value, module.Image)
 
 
+def _is_file(value: Any) -> bool:
+    return hasattr(value, "read") and not hasattr(value, "__array__")
+
+
 def _is_array(value: Any) -> bool:
-    return hasattr(value, "__array_interface__") or hasattr(value, "__array__")
+    return hasattr(value, "__array__") or hasattr(value, "__array_interface__")
 
 
 def is_one(value: Any) -> bool:
     """One picture, and not several of them?"""
     if isinstance(value, (str, bytes, bytearray, memoryview, os.PathLike)) or _is_pillow(value):
+        return True
+    if _is_file(value):  # which is an iterable of lines
         return True
     return _is_array(value) and getattr(value, "ndim", 0) in (2, 3)
 
@@ -198,7 +204,7 @@ class Session:
         options = make_struct(
             _c.vitcl_session_options, batch=batch, precision=self._precision,
             height=self._size[0], width=self._size[1],
-            gemm=self._gemm.encode() if self._gemm else None, progress=told,
+            gemm=text(self._gemm, "gemm") if self._gemm else None, progress=told,
             keep=C.cast(kept, C.POINTER(C.c_char_p)) if self._keep else None)
         handle = waiting.run(lambda: Handle("session", "vitcl_session_new", self._model.pointer,
                                             C.byref(options)))
@@ -215,7 +221,14 @@ class Session:
 
     def shape(self, tensor: str) -> tuple[int, ...]:
         """Of one picture's part of a tensor that can be read."""
-        names = []
+        shapes = self.shapes()
+        if tensor not in shapes:
+            raise VitclValueError(f"no tensor {tensor!r}: there are {', '.join(shapes)}")
+        return shapes[tensor]
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of all that can be read."""
+        shapes: dict[str, tuple[int, ...]] = {}
         with self.guard.shared() as pointer:
             for index in range(1 << 16):
                 info = make_struct(_c.vitcl_tensor_info)
@@ -223,17 +236,16 @@ class Session:
                     library().vitcl_session_tensor(C.byref(info), pointer, index)
                 except VitclError:
                     break
-                names.append(os.fsdecode(info.name))
-                if names[-1] == tensor:
-                    return tuple(info.shape[1:info.rank])
-        raise VitclValueError(f"no tensor {tensor}: there are {', '.join(names)}")
+                shapes[os.fsdecode(info.name)] = tuple(info.shape[1:info.rank])
+        return shapes
 
     def rows(self, pictures: Iterator[Any], tensor: str, numbers: int, many: bool,
              ahead: Optional[int] = None) -> Iterator[Row]:
         """A row for each picture, in order. At most `ahead` are read in advance."""
         lane = self._lanes.pop() if self._lanes else Lane(self)
         try:
-            yield from lane.rows(pictures, tensor, numbers, many, ahead or 2 * self.batch * self.rounds + 16)
+            yield from lane.rows(pictures, tensor, numbers, many,
+                                 ahead or 2 * self.batch * self.rounds + 16)
         finally:
             if not lane.idle or self.closing:
                 lane.close()
@@ -282,6 +294,8 @@ class Lane:
                 library().vitcl_loader_push(loader, path)
         elif isinstance(source, (bytes, bytearray, memoryview)):
             self._push_bytes(bytes(source), many)
+        elif _is_file(source):
+            self._push_bytes(bytes(source.read()), many)
         elif _is_array(source):
             array = _array(source)
             if array.shape[2] not in (2, 4):
@@ -300,7 +314,7 @@ class Lane:
         session = self.session
         if not many:
             return lambda slot: _prepare(session, array, slot)
-        room = (C.c_uint8 * session.picture_bytes)()
+        room = array_type(C.c_uint8, session.picture_bytes)()
         made: Future[None] = preparers().submit(_prepare, session, array, room)
 
         def take(slot: Any) -> None:
@@ -348,7 +362,7 @@ class Lane:
             n += 1
         if not n:
             return rows
-        out = (C.c_float * (n * numbers))()
+        out = array_type(C.c_float, n * numbers)()
         all_ = make_struct(_c.vitcl_pictures, n=n, rgb=C.cast(self.rgb, _Bytes))
         failure: Optional[VitclError] = None
         with session.plan(min(n, session.batch)) as pointer:
@@ -359,7 +373,7 @@ class Lane:
             for i, row in enumerate(good):
                 row.detail = loaded.vitcl_session_detail(pointer, self.slots[i])
         for i, row in enumerate(good):
-            row.numbers = (C.c_float * numbers).from_buffer(out, i * numbers * 4)
+            row.numbers = array_type(C.c_float, numbers).from_buffer(out, i * numbers * 4)
         if failure is not None:  # of rows that are not finite; the others are answered
             wrong = [row for row in good if not _finite(row.numbers)]
             if failure.status in (Status.ESTOPPED, Status.ENOMEM, Status.EBUSY) or not wrong:

@@ -19,7 +19,7 @@ class Texts:
     def __init__(self, on: Handle, name: bytes, batch: int, precision: _c.Precision,
                  gemm: Optional[str]) -> None:
         options = struct(_c.vitcl_text_options, batch=batch, precision=precision,
-                         gemm=gemm.encode() if gemm else None)
+                         gemm=text(gemm, "gemm") if gemm else None)
         handle = call(lambda: Handle("text", "vitcl_text_new", on.pointer, name,
                                      C.byref(options)))
         self.info = struct(_c.vitcl_text_info)

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Union
 
 from . import _c
-from ._library import (Call, Guard, Handle, Path, VitclValueError, call, encode, library, strings,
-                       struct, text)
+from ._library import (AnyPrecision, Call, Guard, Handle, Path, VitclError, call, encode,
+                       is_called, library, strings, struct, text)
 from ._library import device as open_device
-from ._model import Model
+from ._library import precision as the_precision
+from ._model import Model, opened
 from ._plain import plain
 from ._progress import Progress, showing
 
@@ -78,10 +79,13 @@ OnStep = Callable[[TrainEvent], Any]
 
 
 def _run(output: Path, start: Mapping[str, bytes], device: Optional[str], on_step: Optional[OnStep],
-         on_note: Optional[Callable[[str], Any]], progress: Progress, freeze: Iterable[str],
-         settings: Union[Mapping[str, Any], Path, None], precision: str,
-         options: Mapping[str, Any]) -> TrainEvent:
-    waiting, kept = Call(), strings([text(f, "pattern") for f in freeze])
+         on_note: Optional[Callable[[str], Any]], progress: Progress,
+         freeze: Union[str, Iterable[str]], settings: Union[Mapping[str, Any], Path, None],
+         precision: AnyPrecision, options: Mapping[str, Any]) -> TrainEvent:
+    frozen = [freeze] if isinstance(freeze, str) else freeze
+    waiting, kept = Call(), strings([text(f, "a pattern") for f in frozen])
+    is_called(on_step, "on_step")
+    is_called(on_note, "on_note")
     on = call(lambda: open_device(device))
     values: dict[str, Any] = dict(start)
     for name, value in options.items():
@@ -93,14 +97,16 @@ def _run(output: Path, start: Mapping[str, bytes], device: Optional[str], on_ste
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "settings.json")
             file.write_text(json.dumps(dict(settings)))
-            return _run(output, start, device, on_step, on_note, progress, freeze, file,
-                        precision, options)
+            try:
+                return _run(output, start, device, on_step, on_note, progress, freeze, file,
+                            precision, options)
+            except VitclError as e:
+                e.args = (str(e).replace(str(file), "settings"),)
+                raise
     if settings is not None:
         values["settings"] = encode(settings)
     if len(kept) > 1:
         values["freeze"] = C.cast(kept, C.POINTER(C.c_char_p))
-    if precision.upper() not in _c.Precision.__members__:
-        raise VitclValueError(f"unknown precision {precision!r}")
     with showing(progress, "training") as told:
 
         def report(_context: Any, event: Any) -> Any:
@@ -117,7 +123,7 @@ def _run(output: Path, start: Mapping[str, bytes], device: Optional[str], on_ste
         called = (_c.vitcl_train_report(waiting.callback(report)), _c.vitcl_log(note),
                   _c.vitcl_progress(waiting.callback(lambda *_: None)))
         made = struct(_c.vitcl_train_options, output=encode(output),
-                      precision=_c.Precision[precision.upper()], note=called[1],
+                      precision=the_precision(precision), note=called[1],
                       checking=called[2], **values)
         last = struct(_c.vitcl_train_event)
 
@@ -139,11 +145,11 @@ def finetune(model: Union[Path, Model], data: Path, output: Path, *, epochs: int
              lr: float = 0, hold_out: int = 0, val: Optional[Path] = None, patience: int = 0,
              augment: Optional[str] = None, split: Optional[str] = None, random_state: int = 0,
              micro: int = 0, height: int = 0, width: int = 0, resume: bool = False,
-             strict: bool = False, freeze: Iterable[str] = (),
-             settings: Union[Mapping[str, Any], Path, None] = None, precision: str = "f32",
-             columns: Optional[str] = None, checkpoint_steps: int = 0, workers: int = 0,
-             slices: int = 0, pixels: Optional[str] = None, follow: bool = False,
-             layer_decay: float = 0,
+             strict: bool = False, freeze: Union[str, Iterable[str]] = (),
+             settings: Union[Mapping[str, Any], Path, None] = None,
+             precision: AnyPrecision = "f32", columns: Optional[str] = None,
+             checkpoint_steps: int = 0, workers: int = 0, slices: int = 0,
+             pixels: Optional[str] = None, follow: bool = False, layer_decay: float = 0,
              device: Optional[str] = None, on_step: Optional[OnStep] = None,
              on_note: Optional[Callable[[str], Any]] = None,
              progress: Progress = False) -> TrainEvent:
@@ -181,10 +187,10 @@ def train(preset: Path, data: Path, output: Path, *, epochs: int = 0, batch: int
           val: Optional[Path] = None, patience: int = 0, augment: Optional[str] = None,
           split: Optional[str] = None, random_state: int = 0, micro: int = 0, height: int = 0,
           width: int = 0, resume: bool = False, strict: bool = False,
-          settings: Union[Mapping[str, Any], Path, None] = None, precision: str = "f32",
-          columns: Optional[str] = None, checkpoint_steps: int = 0, workers: int = 0,
-          slices: int = 0, follow: bool = False, layer_decay: float = 0,
-          device: Optional[str] = None,
+          settings: Union[Mapping[str, Any], Path, None] = None,
+          precision: AnyPrecision = "f32", columns: Optional[str] = None,
+          checkpoint_steps: int = 0, workers: int = 0, slices: int = 0, follow: bool = False,
+          layer_decay: float = 0, device: Optional[str] = None,
           on_step: Optional[OnStep] = None, on_note: Optional[Callable[[str], Any]] = None,
           progress: Progress = False) -> TrainEvent:
     """Trains a model from scratch; as finetune().
@@ -213,8 +219,8 @@ def evaluate(model: Model, data: Path, *, split: Optional[str] = None,
     options = struct(_c.vitcl_dataset_options, split=text(split) if split else None,
                      columns=text(columns) if columns else None)
     path, waiting = encode(data), Call()
+    session, made, counts = opened(model)._session(True), struct(_c.vitcl_scores), None
     guard = Guard(call(lambda: Handle("dataset", "vitcl_dataset_open", path, C.byref(options))))
-    session, made, counts = model._session(True), struct(_c.vitcl_scores), None
     with guard.shared() as dataset:
         classes = int(library().vitcl_dataset_classes(dataset))
     if confusion:
