@@ -151,11 +151,12 @@ typedef struct {
      * weight_decay, clip_grad_norm, label_smoothing, dropout, drop_path, ema,
      * schedule ("cosine", "linear", "constant"), warmup_steps, min_lr; and
      * overrides of `augment`: color_jitter, aa (number of RandAugment
-     * operations), magnitude (theirs, 0 to 1), reprob (random erasing), mixup
-     * and cutmix (alphas), mixup_prob (share of batches to mix); the last three
-     * are refused with masked patches. Defaults: from scratch AdamW with decay
-     * 0.05, fine-tuning SGD with momentum 0.9 (the paper's settings); both
-     * cosine, clipped at 1. */
+     * operations, or timm's string such as "rand-m9-mstd0.5-inc1"), magnitude
+     * (theirs, 0 to 1), reprob (random erasing), mixup and cutmix (alphas),
+     * mixup_prob (share of batches to mix); the last three are refused with
+     * masked patches. Defaults: from scratch AdamW with decay 0.05, fine-tuning
+     * SGD with momentum 0.9 (the paper's settings); both cosine, clipped at
+     * 1. */
     const char *settings;
     const char *const *freeze; /* NULL-ended patterns of parameters not to
                                   train; each must match one */

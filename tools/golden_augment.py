@@ -29,6 +29,8 @@ print("autocontrast", hex(fnv(ImageOps.autocontrast(im))))
 print("equalize", hex(fnv(ImageOps.equalize(im))))
 print("solarize", hex(fnv(ImageOps.solarize(im, int(256 - 256 * level)))))
 print("posterize", hex(fnv(ImageOps.posterize(im, 8 - int(4 * level + 0.5)))))
+print("invert", hex(fnv(ImageOps.invert(im))))
+print("solarize_add", hex(fnv(im.point([min(255, i + int(110 * level)) if i < 128 else i for i in range(256)] * 3))))
 for name, e in (("color", ImageEnhance.Color), ("contrast", ImageEnhance.Contrast), ("brightness", ImageEnhance.Brightness), ("sharpness", ImageEnhance.Sharpness)):
     for sign in (1, -1):
         print(name, sign, hex(fnv(e(im).enhance(1 + 0.9 * level * sign))))

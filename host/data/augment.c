@@ -41,6 +41,8 @@ vitcl_status vt_augment_change(vt_augment *out, const vt_json *settings,
 {
     vt_augment a = *out;
     double operations = a.randaugment;
+    const vt_json *aa = vt_json_get(settings, "aa");
+    const char *text = NULL;
     const struct {
         const char *key;
         double *to, high;
@@ -49,9 +51,21 @@ vitcl_status vt_augment_change(vt_augment *out, const vt_json *settings,
                  {"mixup", &a.mixup, 100},        {"cutmix", &a.cutmix, 100},
                  {"mixup_prob", &a.mixup_prob, 1}};
 
-    for (size_t i = 0; i < VT_COUNT(words); i++)
-        VT_RET(vt_json_within(words[i].to, vt_json_get(settings, words[i].key),
+    if (vt_json_string(&text, aa)) {
+        if (vt_json_get(settings, "magnitude"))
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: \"magnitude\" is the m of \"%.80s\"; omit it",
+                           name, text);
+        VT_RET(vt_augment_rand(&a, text, name));
+        a.jitter = 0; /* as in timm, unless it is asked for */
+        operations = a.randaugment;
+    }
+    for (size_t i = 0; i < VT_COUNT(words); i++) {
+        const vt_json *v = vt_json_get(settings, words[i].key);
+
+        VT_RET(vt_json_within(words[i].to, text && v == aa ? NULL : v,
                               words[i].key, 0, words[i].high, name));
+    }
     if (operations != floor(operations))
         return vt_fail(VITCL_ECORRUPT, "%s: \"aa\" must be a whole number",
                        name);
@@ -170,6 +184,26 @@ static void jitter(vt_picture *p, double amount, vt_random *r)
                    1 + amount * (2 * vt_random_uniform(r) - 1));
 }
 
+static vitcl_status rand_operation(vt_picture *p, const vt_augment *how,
+                                   vt_random *r)
+{
+    const vt_augment_op op = (vt_augment_op)vt_random_below(
+        r, (uint64_t)vt_augment_ops(how->levels));
+    const int sign = vt_random_below(r, 2) ? 1 : -1;
+    double level = how->magnitude;
+
+    if (how->levels != VT_LEVELS) {
+        if (how->chance < 1 && vt_random_uniform(r) > how->chance)
+            return VITCL_OK;
+        if (isinf(how->spread))
+            level *= vt_random_uniform(r);
+        else if (how->spread > 0)
+            level += how->spread * vt_random_normal(r);
+        level = VT_MAX(0.0, VT_MIN(level, how->most));
+    }
+    return vt_augment_apply(p, op, level, sign, how->levels);
+}
+
 vitcl_status vt_augment_picture(vt_picture *out, const vt_picture *in,
                                 uint32_t width, uint32_t height,
                                 vt_pixels pixels, vt_filter filter,
@@ -191,12 +225,8 @@ vitcl_status vt_augment_picture(vt_picture *out, const vt_picture *in,
     }
     if (how->flip && vt_random_below(r, 2))
         flip(&p);
-    for (int i = 0; i < how->randaugment; i++) {
-        vt_augment_op op = (vt_augment_op)vt_random_below(r, VT_AUGMENT_OPS);
-        int sign = vt_random_below(r, 2) ? 1 : -1;
-
-        VT_TRY(vt_augment_apply(&p, op, how->magnitude, sign));
-    }
+    for (int i = 0; i < how->randaugment; i++)
+        VT_TRY(rand_operation(&p, how, r));
     if (how->jitter > 0)
         jitter(&p, how->jitter, r);
     if (how->erase > 0 && vt_random_uniform(r) < how->erase)

@@ -11,14 +11,22 @@
 #include "base/random.h"
 #include "image/image.h"
 
+/* How much an operation of RandAugment does at a level: as in torchvision, or
+ * as in timm's auto_augment.py, where with `inc1` more is always stronger. */
+typedef enum { VT_LEVELS, VT_LEVELS_TIMM, VT_LEVELS_TIMM_INC } vt_levels;
+
 typedef struct vt_augment {
-    double crop_scale;    /* random resized crop: smallest share of the area; 0:
+    double crop_scale; /* random resized crop: smallest share of the area; 0:
                              off */
-    int pad;              /* crop with padding: pixels a side; 0: off */
-    bool flip;            /* left-right with probability 1/2 */
-    double jitter;        /* brightness, contrast, saturation: +- share */
-    int randaugment;      /* number of random operations */
-    double magnitude;     /* their strength, 0 to 1 (RandAugment's M / 10) */
+    int pad;           /* crop with padding: pixels a side; 0: off */
+    bool flip;         /* left-right with probability 1/2 */
+    double jitter;     /* brightness, contrast, saturation: +- share */
+    int randaugment;   /* number of random operations */
+    double magnitude;  /* their strength, 0 to 1 (RandAugment's M / 10) */
+    vt_levels levels;
+    /* timm's: the standard deviation of the strength (INFINITY: uniform up to
+     * it), its maximum, and the probability of each operation */
+    double spread, most, chance;
     double erase;         /* probability of random erasing */
     double mixup, cutmix; /* alphas of Beta; 0: off */
     double mixup_prob;    /* share of batches to mix */
@@ -30,8 +38,8 @@ typedef struct vt_augment {
 bool vt_augment_named(vt_augment *out, const char *name, uint32_t height,
                       uint32_t width);
 /* Overrides from the settings, mostly with timm's names: color_jitter, aa
- * (number of RandAugment operations), magnitude, reprob, mixup, cutmix,
- * mixup_prob. name is for messages. */
+ * (number of RandAugment operations, or timm's string), magnitude, reprob,
+ * mixup, cutmix, mixup_prob. name is for messages. */
 vitcl_status vt_augment_change(vt_augment *out, const vt_json *settings,
                                const char *name);
 /* Whether any change applies to single pictures (not to batches). */
@@ -42,6 +50,10 @@ vitcl_status vt_augment_picture(vt_picture *out, const vt_picture *in,
                                 uint32_t width, uint32_t height,
                                 vt_pixels pixels, vt_filter filter,
                                 const vt_augment *how, vt_random *r);
+
+/* Reads timm's string for RandAugment, such as rand-m9-mstd0.5-inc1. */
+vitcl_status vt_augment_rand(vt_augment *out, const char *text,
+                             const char *name);
 
 /* One of RandAugment's operations, in place; level 0..1, sign +1 or -1. */
 typedef enum {
@@ -58,16 +70,24 @@ typedef enum {
     VT_SHEAR_Y,
     VT_TRANSLATE_X,
     VT_TRANSLATE_Y,
-    VT_AUGMENT_OPS
+    VT_AUGMENT_OPS,
+    VT_INVERT = VT_AUGMENT_OPS, /* only timm's */
+    VT_SOLARIZE_ADD,
+    VT_TIMM_OPS
 } vt_augment_op;
+/* How many there are to choose from. */
+int vt_augment_ops(vt_levels levels);
+/* How much: degrees, a threshold, bits, a factor, a share of the side. */
+double vt_augment_argument(vt_augment_op op, double level, int sign,
+                           vt_levels levels);
 vitcl_status vt_augment_apply(vt_picture *p, vt_augment_op op, double level,
-                              int sign);
+                              int sign, vt_levels levels);
 /* Does the sign change what it does? */
-bool vt_augment_signed(vt_augment_op op);
+bool vt_augment_signed(vt_augment_op op, vt_levels levels);
 enum { VT_AUGMENT_NAME = 40 };
 /* Its name and how much, such as "rotate +27 deg". */
 void vt_augment_describe(char out[VT_AUGMENT_NAME], vt_augment_op op,
-                         double level, int sign);
+                         double level, int sign, vt_levels levels);
 /* Pillow's ImageEnhance.Color, Contrast, Brightness with a factor. */
 void vt_enhance(vt_picture *p, vt_augment_op op, double factor);
 

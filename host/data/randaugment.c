@@ -183,57 +183,97 @@ static vitcl_status rotate(vt_picture *p, double degrees)
     return affine(p, m);
 }
 
+static void solarize_add(vt_picture *p, int add)
+{
+    uint8_t table[256];
+
+    for (int i = 0; i < 256; i++)
+        table[i] = (uint8_t)(i < 128 ? VT_MIN(i + add, 255) : i);
+    for (size_t c = 0; c < 3; c++)
+        map(p, table, c);
+}
+
 /* ---- how much ---- */
 
-/* Ranges as in torchvision's RandAugment. */
-static const double most_degrees = 30, most_shear = 0.3,
-                    most_shift = 150.0 / 331, most_factor = 0.9;
-
-static int solarize_from(double level)
+int vt_augment_ops(vt_levels levels)
 {
-    return (int)(256 - 256 * level);
+    return levels == VT_LEVELS ? VT_AUGMENT_OPS : VT_TIMM_OPS;
 }
 
-static int posterize_to(double level)
+static bool is_factor(vt_augment_op op)
 {
-    return 8 - (int)(4 * level + 0.5);
+    return op == VT_COLOR || op == VT_CONTRAST || op == VT_BRIGHTNESS ||
+           op == VT_SHARPNESS;
 }
 
-bool vt_augment_signed(vt_augment_op op)
+bool vt_augment_signed(vt_augment_op op, vt_levels levels)
 {
-    return op != VT_AUTOCONTRAST && op != VT_EQUALIZE && op != VT_SOLARIZE &&
-           op != VT_POSTERIZE;
+    return op == VT_ROTATE || (op >= VT_SHEAR_X && op <= VT_TRANSLATE_Y) ||
+           (is_factor(op) && levels != VT_LEVELS_TIMM);
+}
+
+double vt_augment_argument(vt_augment_op op, double level, int sign,
+                           vt_levels levels)
+{
+    const bool ours = levels == VT_LEVELS, falls = levels == VT_LEVELS_TIMM;
+    const double v = level * sign, from = VT_MIN(256.0, trunc(level * 256));
+
+    if (is_factor(op))
+        return falls  ? level * 1.8 + 0.1
+               : ours ? 1 + 0.9 * v
+                      : VT_MAX(0.1, 1 + 0.9 * v);
+    switch (op) {
+    case VT_ROTATE:
+        return 30 * v;
+    case VT_SOLARIZE:
+        return ours ? trunc(256 - 256 * level) : falls ? from : 256 - from;
+    case VT_SOLARIZE_ADD:
+        return VT_MIN(128.0, trunc(level * 110));
+    case VT_POSTERIZE:
+        return ours    ? 8 - trunc(4 * level + 0.5)
+               : falls ? trunc(4 * level)
+                       : 4 - trunc(4 * level);
+    case VT_SHEAR_X:
+    case VT_SHEAR_Y:
+        return 0.3 * v;
+    case VT_TRANSLATE_X:
+    case VT_TRANSLATE_Y:
+        return (ours ? 150.0 / 331 : 0.45) * v;
+    default:
+        return 0;
+    }
 }
 
 void vt_augment_describe(char out[VT_AUGMENT_NAME], vt_augment_op op,
-                         double level, int sign)
+                         double level, int sign, vt_levels levels)
 {
-    const double v = level * sign;
-    const struct {
-        const char *format; /* NULL: nothing more than the name */
-        double value;
-    } say[VT_AUGMENT_OPS] = {
-        [VT_AUTOCONTRAST] = {"autocontrast", 0},
-        [VT_EQUALIZE] = {"equalize", 0},
-        [VT_ROTATE] = {"rotate %+.3g deg", most_degrees * v},
-        [VT_SOLARIZE] = {"solarize from %.0f", solarize_from(level)},
-        [VT_COLOR] = {"color %.3g", 1 + most_factor * v},
-        [VT_POSTERIZE] = {"posterize %.0f bits", posterize_to(level)},
-        [VT_CONTRAST] = {"contrast %.3g", 1 + most_factor * v},
-        [VT_BRIGHTNESS] = {"brightness %.3g", 1 + most_factor * v},
-        [VT_SHARPNESS] = {"sharpness %.3g", 1 + most_factor * v},
-        [VT_SHEAR_X] = {"shear x %+.3g", most_shear * v},
-        [VT_SHEAR_Y] = {"shear y %+.3g", most_shear * v},
-        [VT_TRANSLATE_X] = {"translate x %+.3g %%", 100 * most_shift * v},
-        [VT_TRANSLATE_Y] = {"translate y %+.3g %%", 100 * most_shift * v}};
+    static const struct {
+        const char *format; /* that may have nothing more than the name */
+        double times;
+    } say[VT_TIMM_OPS] = {[VT_AUTOCONTRAST] = {"autocontrast", 1},
+                          [VT_EQUALIZE] = {"equalize", 1},
+                          [VT_ROTATE] = {"rotate %+.3g deg", 1},
+                          [VT_SOLARIZE] = {"solarize from %.0f", 1},
+                          [VT_COLOR] = {"color %.3g", 1},
+                          [VT_POSTERIZE] = {"posterize %.0f bits", 1},
+                          [VT_CONTRAST] = {"contrast %.3g", 1},
+                          [VT_BRIGHTNESS] = {"brightness %.3g", 1},
+                          [VT_SHARPNESS] = {"sharpness %.3g", 1},
+                          [VT_SHEAR_X] = {"shear x %+.3g", 1},
+                          [VT_SHEAR_Y] = {"shear y %+.3g", 1},
+                          [VT_TRANSLATE_X] = {"translate x %+.3g %%", 100},
+                          [VT_TRANSLATE_Y] = {"translate y %+.3g %%", 100},
+                          [VT_INVERT] = {"invert", 1},
+                          [VT_SOLARIZE_ADD] = {"solarize, add %.0f", 1}};
 
-    vt_snprint(out, VT_AUGMENT_NAME, say[op].format, say[op].value);
+    vt_snprint(out, VT_AUGMENT_NAME, say[op].format,
+               say[op].times * vt_augment_argument(op, level, sign, levels));
 }
 
 vitcl_status vt_augment_apply(vt_picture *p, vt_augment_op op, double level,
-                              int sign)
+                              int sign, vt_levels levels)
 {
-    double v = level * sign;
+    const double v = vt_augment_argument(op, level, sign, levels);
 
     switch (op) {
     case VT_AUTOCONTRAST:
@@ -242,31 +282,109 @@ vitcl_status vt_augment_apply(vt_picture *p, vt_augment_op op, double level,
     case VT_EQUALIZE:
         equalize(p);
         return VITCL_OK;
+    case VT_INVERT:
+        solarize(p, 0);
+        return VITCL_OK;
     case VT_SOLARIZE:
-        solarize(p, solarize_from(level));
+        solarize(p, (int)v);
+        return VITCL_OK;
+    case VT_SOLARIZE_ADD:
+        solarize_add(p, (int)v);
         return VITCL_OK;
     case VT_POSTERIZE:
-        posterize(p, posterize_to(level));
+        posterize(p, (int)v);
         return VITCL_OK;
     case VT_COLOR:
     case VT_CONTRAST:
     case VT_BRIGHTNESS:
-        vt_enhance(p, op, 1 + 0.9 * v);
+        vt_enhance(p, op, v);
         return VITCL_OK;
     case VT_SHARPNESS:
-        return sharpness(p, 1 + 0.9 * v);
+        return sharpness(p, v);
     case VT_ROTATE:
-        return rotate(p, 30 * v);
+        return rotate(p, v);
     case VT_SHEAR_X:
-        return affine(p, (double[]){1, 0.3 * v, 0, 0, 1, 0});
+        return affine(p, (double[]){1, v, 0, 0, 1, 0});
     case VT_SHEAR_Y:
-        return affine(p, (double[]){1, 0, 0, 0.3 * v, 1, 0});
+        return affine(p, (double[]){1, 0, 0, v, 1, 0});
     case VT_TRANSLATE_X:
-        return affine(p, (double[]){1, 0, v * p->width * 150 / 331, 0, 1, 0});
+        return affine(p, (double[]){1, 0, v * p->width, 0, 1, 0});
     case VT_TRANSLATE_Y:
-        return affine(p, (double[]){1, 0, 0, 0, 1, v * p->height * 150 / 331});
-    case VT_AUGMENT_OPS:
+        return affine(p, (double[]){1, 0, 0, 0, 1, v * p->height});
+    case VT_TIMM_OPS:
         break;
     }
     return vt_fail(VITCL_EINVAL, "unknown augmentation operation");
+}
+
+/* ---- timm's strings ---- */
+
+/* Digits and, unless it is whole, a point between them. */
+static bool number(double *out, const char *s, size_t n, double most,
+                   bool whole)
+{
+    double v = 0, unit = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '.' && !whole && unit == 1 && i > 0 && i + 1 < n)
+            unit = 0.1;
+        else if (s[i] < '0' || s[i] > '9')
+            return false;
+        else if (unit == 1)
+            v = 10 * v + (s[i] - '0');
+        else
+            v += unit * (s[i] - '0'), unit /= 10;
+    }
+    *out = v;
+    return n > 0 && v <= most;
+}
+
+vitcl_status vt_augment_rand(vt_augment *out, const char *text,
+                             const char *name)
+{
+    double m = 10, n = 2, p = 0.5, mstd = 0, mmax = 10, inc = 0;
+    const struct {
+        const char *key;
+        double *to, most;
+        bool whole;
+    } parts[] = {{"mstd", &mstd, 1e9, false}, {"mmax", &mmax, 100, true},
+                 {"inc", &inc, 1, true},      {"m", &m, 100, true},
+                 {"n", &n, 16, true},         {"p", &p, 1, false}};
+    unsigned seen = 0;
+    const char *at = text + strcspn(text, "-");
+
+    if (at - text != 4 || strncmp(text, "rand", 4) != 0)
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: \"aa\" must be a number of operations, or a string "
+                       "of timm's for RandAugment such as "
+                       "\"rand-m9-mstd0.5-inc1\", not \"%.80s\"",
+                       name, text);
+    while (*at) {
+        const int length = (int)strcspn(++at, "-");
+        const size_t key = strspn(at, "abcdefghijklmnopqrstuvwxyz");
+        size_t i = 0;
+        double v;
+
+        while (i < VT_COUNT(parts) && (strlen(parts[i].key) != key ||
+                                       strncmp(parts[i].key, at, key) != 0))
+            i++;
+        if (i == VT_COUNT(parts) || seen >> i & 1u ||
+            !number(&v, at + key, (size_t)length - key, parts[i].most,
+                    parts[i].whole))
+            return vt_fail(VITCL_ECORRUPT,
+                           "%s: \"%.80s\" has \"%.*s\"; known, once each, are "
+                           "m, n, mmax (whole numbers), mstd, p (up to 1) and "
+                           "inc (0 or 1), each with its number",
+                           name, text, length, at);
+        seen |= 1u << i;
+        *parts[i].to = v;
+        at += length;
+    }
+    out->randaugment = (int)n;
+    out->magnitude = m / 10;
+    out->spread = mstd > 100 ? (double)INFINITY : mstd / 10;
+    out->most = mmax > 0 ? mmax / 10 : 1;
+    out->chance = p;
+    out->levels = inc > 0 ? VT_LEVELS_TIMM_INC : VT_LEVELS_TIMM;
+    return VITCL_OK;
 }

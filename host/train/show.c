@@ -51,7 +51,7 @@ done:
 
 /* ---- RandAugment's operations ---- */
 
-enum { TILES_MOST = 1 + 2 * VT_AUGMENT_OPS };
+enum { TILES_MOST = 1 + 2 * VT_TIMM_OPS };
 
 typedef struct preview {
     const vt_batches_options *f;
@@ -80,14 +80,17 @@ static vitcl_status put_changed(preview *v, vt_augment_op op, int sign)
 {
     vitcl_status st;
     const size_t bytes = (size_t)v->base.width * v->base.height * 3;
-    const double level = v->f->augment.magnitude;
+    const vt_augment *how = &v->f->augment;
+    const double level = how->levels == VT_LEVELS
+                             ? how->magnitude
+                             : VT_MIN(how->magnitude, how->most);
     vt_picture p = {v->base.width, v->base.height, NULL};
 
     VT_TRY(vt_new(&p.rgb, bytes, 1));
     memcpy(p.rgb, v->base.rgb, bytes);
-    VT_TRY(vt_augment_apply(&p, op, level, sign));
+    VT_TRY(vt_augment_apply(&p, op, level, sign, how->levels));
     put_pixels(v, &p);
-    vt_augment_describe(v->name[v->count++], op, level, sign);
+    vt_augment_describe(v->name[v->count++], op, level, sign, how->levels);
 done:
     vt_picture_free(&p);
     return st;
@@ -110,9 +113,10 @@ vitcl_status vt_training_preview(const vt_training *job,
                   sizeof *v.pixels));
     put_pixels(&v, &v.base);
     snprintf(v.name[v.count++], VT_AUGMENT_NAME, "as it is");
-    for (int op = 0; op < VT_AUGMENT_OPS; op++)
+    for (int op = 0; op < vt_augment_ops(f->augment.levels); op++)
         for (int sign = 1; sign >= -1; sign -= 2)
-            if (sign > 0 || vt_augment_signed((vt_augment_op)op))
+            if (sign > 0 ||
+                vt_augment_signed((vt_augment_op)op, f->augment.levels))
                 VT_TRY(put_changed(&v, (vt_augment_op)op, sign));
     for (uint32_t i = 0; i < v.count; i++)
         label[i] = v.name[i];

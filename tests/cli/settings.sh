@@ -39,6 +39,9 @@ done <<'T'
 {"mixup_prob": 0.5, "mixup": 0}|"mixup_prob" needs "mixup" or "cutmix" above 0$
 {"lr": 0.1}|unknown setting "lr"
 {"aa": 2.5}|"aa" must be a whole number
+{"aa": "augmix-m5"}|"aa" must be a number of operations, or a string of timm.s
+{"aa": "rand-m9-tweights"}|"rand-m9-tweights" has "tweights"; known, once each, are
+{"aa": "rand-m9", "magnitude": 0.5}|"magnitude" is the m of "rand-m9"; omit it
 {"reprob": true}|"reprob" must be a number from 0 to 1
 {"optimizer": 7}|"optimizer" must be a string|both
 {"optimizer": "lion"}|optimizer "lion" is none of|both

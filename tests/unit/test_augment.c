@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static vt_picture made(uint32_t w, uint32_t h)
@@ -38,32 +39,135 @@ Test(augment, pillow)
         vt_augment_op op;
         int sign;
         uint64_t want;
+        vt_levels levels;
     } c[] = {
-        {VT_AUTOCONTRAST, 1, 0x16b101df488227cau},
-        {VT_EQUALIZE, 1, 0xaf4b70c27b7cf9abu},
-        {VT_SOLARIZE, 1, 0x716df95d98a8076bu},
-        {VT_POSTERIZE, 1, 0xabfc40e2a2792b8fu},
-        {VT_COLOR, 1, 0xda93d02148f71215u},
-        {VT_COLOR, -1, 0x112cbb693dd3ed15u},
-        {VT_CONTRAST, 1, 0xaf0b155bd34f230u},
-        {VT_CONTRAST, -1, 0x1f54b0de873751f4u},
-        {VT_BRIGHTNESS, 1, 0xd41ed04afc9ed62fu},
-        {VT_BRIGHTNESS, -1, 0xf496a54248015bb5u},
-        {VT_SHARPNESS, 1, 0x841a41246a27929bu},
-        {VT_SHARPNESS, -1, 0x296b3ddd6848455au},
-        {VT_SHEAR_X, 1, 0xa3e2b43dc9df93e5u},
-        {VT_TRANSLATE_Y, 1, 0xfce68d1a31678a77u},
-        {VT_ROTATE, 1, 0x16f403b9d7e39334u},
+        {VT_AUTOCONTRAST, 1, 0x16b101df488227cau, VT_LEVELS},
+        {VT_EQUALIZE, 1, 0xaf4b70c27b7cf9abu, VT_LEVELS},
+        {VT_SOLARIZE, 1, 0x716df95d98a8076bu, VT_LEVELS},
+        {VT_POSTERIZE, 1, 0xabfc40e2a2792b8fu, VT_LEVELS},
+        {VT_COLOR, 1, 0xda93d02148f71215u, VT_LEVELS},
+        {VT_COLOR, -1, 0x112cbb693dd3ed15u, VT_LEVELS},
+        {VT_CONTRAST, 1, 0xaf0b155bd34f230u, VT_LEVELS},
+        {VT_CONTRAST, -1, 0x1f54b0de873751f4u, VT_LEVELS},
+        {VT_BRIGHTNESS, 1, 0xd41ed04afc9ed62fu, VT_LEVELS},
+        {VT_BRIGHTNESS, -1, 0xf496a54248015bb5u, VT_LEVELS},
+        {VT_SHARPNESS, 1, 0x841a41246a27929bu, VT_LEVELS},
+        {VT_SHARPNESS, -1, 0x296b3ddd6848455au, VT_LEVELS},
+        {VT_SHEAR_X, 1, 0xa3e2b43dc9df93e5u, VT_LEVELS},
+        {VT_TRANSLATE_Y, 1, 0xfce68d1a31678a77u, VT_LEVELS},
+        {VT_ROTATE, 1, 0x16f403b9d7e39334u, VT_LEVELS},
+        {VT_INVERT, 1, 0x7a6af239f3897aa0u, VT_LEVELS_TIMM},
+        {VT_SOLARIZE_ADD, 1, 0xc9ee152f7a9fb966u, VT_LEVELS_TIMM},
     };
 
     for (size_t i = 0; i < VT_COUNT(c); i++) {
         vt_picture p = made(37, 29);
 
-        cr_assert_eq(vt_augment_apply(&p, c[i].op, 0.7, c[i].sign), VITCL_OK);
+        cr_assert_eq(vt_augment_apply(&p, c[i].op, 0.7, c[i].sign, c[i].levels),
+                     VITCL_OK);
         cr_expect_eq(fnv(&p), c[i].want, "operation %d, sign %d", c[i].op,
                      c[i].sign);
         vt_picture_free(&p);
     }
+}
+
+/* Arguments by level, and what strings mean, as timm has them:
+ * tools/golden_rand.py. */
+Test(augment, timm_levels)
+{
+    static const struct {
+        const char *name;
+        vt_augment_op op;
+    } ops[] = {{"AutoContrast", VT_AUTOCONTRAST},
+               {"Equalize", VT_EQUALIZE},
+               {"Invert", VT_INVERT},
+               {"Rotate", VT_ROTATE},
+               {"Posterize", VT_POSTERIZE},
+               {"Solarize", VT_SOLARIZE},
+               {"SolarizeAdd", VT_SOLARIZE_ADD},
+               {"Color", VT_COLOR},
+               {"Contrast", VT_CONTRAST},
+               {"Brightness", VT_BRIGHTNESS},
+               {"Sharpness", VT_SHARPNESS},
+               {"ShearX", VT_SHEAR_X},
+               {"ShearY", VT_SHEAR_Y},
+               {"TranslateXRel", VT_TRANSLATE_X},
+               {"TranslateYRel", VT_TRANSLATE_Y}};
+    FILE *f = fopen(VT_DATA "/rand.tsv", "r");
+    char kind[64], name[64];
+    int inc, sign, n = 0, strings = 0;
+    double level, want;
+
+    cr_assert_not_null(f);
+    while (fscanf(f, "%63s", kind) == 1) {
+        vt_augment a = {.randaugment = 0};
+        int inc_of, count;
+        double m, mstd, mmax, p;
+        size_t i = 0;
+
+        if (strcmp(kind, "string") == 0) {
+            cr_assert_eq(fscanf(f, "%63s %d %d %lf %lf %lf %lf", name, &inc_of,
+                                &count, &m, &mstd, &mmax, &p),
+                         7);
+            cr_assert_eq(vt_augment_rand(&a, name, "s"), VITCL_OK, "%s: %s",
+                         name, vt_message());
+            cr_expect(a.levels ==
+                              (inc_of ? VT_LEVELS_TIMM_INC : VT_LEVELS_TIMM) &&
+                          a.randaugment == count &&
+                          fabs(a.magnitude - m / 10) < 1e-12 &&
+                          (isinf(mstd) ? isinf(a.spread)
+                                       : fabs(a.spread - mstd / 10) < 1e-12) &&
+                          fabs(a.most - mmax / 10) < 1e-12 &&
+                          fabs(a.chance - p) < 1e-12,
+                      "%s", name);
+            strings++;
+            continue;
+        }
+        cr_assert_eq(
+            fscanf(f, "%63s %d %lf %d %lf", name, &inc, &level, &sign, &want),
+            5);
+        while (i < VT_COUNT(ops) && strcmp(ops[i].name, name) != 0)
+            i++;
+        cr_assert_lt(i, VT_COUNT(ops), "%s", name);
+        const double got =
+            vt_augment_argument(ops[i].op, level / 10, sign,
+                                inc ? VT_LEVELS_TIMM_INC : VT_LEVELS_TIMM);
+        cr_expect(fabs(got - want) < 1e-9, "%s at %g: %g, timm %g", name, level,
+                  got, want);
+        n++;
+    }
+    fclose(f);
+    cr_expect(n > 500 && strings > 8, "%d, %d", n, strings);
+}
+
+/* Each operation is done with its probability, and the noise of its strength
+ * has timm's deviation: pictures are unchanged where all are left out. */
+Test(augment, timm_strings)
+{
+    static const char *const bad[] = {
+        "rand-m9-w0", "rand-m9.5", "rand-m",   "rand-tweights",
+        "rand-m9-m8", "augmix-m5", "original", "rand-m9-inc2",
+        "rand-p1.5",  "rand-",     "rands-m9", "",
+        "rand-n17",   "rand-m-9"};
+    vt_augment a = {.randaugment = 0};
+    vt_picture in = made(37, 29), out;
+    int kept = 0, n = 600;
+
+    cr_assert_eq(vt_augment_rand(&a, "rand-m9-n1-mstd0.5-inc1", "s"), VITCL_OK);
+    for (int i = 0; i < n; i++) {
+        vt_random r = vt_random_new(9, (uint64_t)i, 0);
+
+        cr_assert_eq(vt_augment_picture(&out, &in, 37, 29, VT_PIXELS_PILLOW,
+                                        VT_BICUBIC, &a, &r),
+                     VITCL_OK);
+        kept += fnv(&out) == fnv(&in);
+        vt_picture_free(&out);
+    }
+    cr_expect_float_eq(kept, n / 2.0, 5 * sqrt(n) / 2);
+    for (size_t i = 0; i < VT_COUNT(bad); i++)
+        cr_expect_eq(vt_augment_rand(&a, bad[i], "s"), VITCL_ECORRUPT, "%s",
+                     bad[i]);
+    vt_picture_free(&in);
 }
 
 /* The same random stream gives the same picture, another stream another one;
