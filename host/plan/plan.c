@@ -252,20 +252,27 @@ bool vt_pad_rows(vt_plan *p, vt_val v, int ld)
 
 void vt_name(vt_plan *p, vt_val v, const char *format, ...)
 {
+    vt_value *x;
     va_list args;
+    bool lost;
     int n;
 
     if (v == VT_NONE || p->status != VITCL_OK)
         return;
+    x = p->value[v];
+    lost = x->name[0] && vt_wanted(p, "%s", x->name);
     va_start(args, format);
-    n = vsnprintf(p->value[v]->name, VT_NAME, format, args);
+    n = vsnprintf(x->name, VT_NAME, format, args);
     va_end(args);
     if (n >= VT_NAME)
-        vt_plan_fail(p, too_long(p->value[v]->name, (size_t)n));
-    if (matches(p->keep, p->value[v]->name))
-        p->value[v]->keep = true;
-    if (matches(p->watch, p->value[v]->name))
-        p->value[v]->watched = true;
+        vt_plan_fail(p, too_long(x->name, (size_t)n));
+    else if (lost || vt_plan_find(p, x->name) != v)
+        vt_plan_fail(p, vt_fail(VITCL_EINVAL,
+                                "%s: a second name of a value, or a second "
+                                "value of this name",
+                                x->name));
+    x->keep = x->keep || matches(p->keep, x->name);
+    x->watched = x->watched || matches(p->watch, x->name);
 }
 
 void vt_keep(vt_plan *p, vt_val v)

@@ -170,7 +170,8 @@ vt_step *vt_step_new(vt_plan *p, const vt_op *op);
 /* Calls shape(). Returns the first output, or VT_NONE after an error. */
 vt_val vt_step_add(vt_plan *p, vt_step *s);
 /* Name a value, for keep patterns, `vitcl plan` and the outputs of
- * `vitcl forward`. Of two with one name, vt_plan_find() gives the first. */
+ * `vitcl forward`. No other value has it, and a name that one of these asked
+ * for is not replaced. */
 void vt_name(vt_plan *p, vt_val v, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Make a value readable after a run. */

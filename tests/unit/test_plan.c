@@ -242,7 +242,7 @@ Test(plan, long_names_are_refused)
         cr_expect_eq(vt_state(p, want, VT_F32, 1, (int[]){4}),
                      vt_plan_find(p, want));
     }
-    vt_name(p, h, "%s", name[0]);
+    vt_name(p, h, "out.%s", name[0]);
     cr_expect_eq(vt_plan_status(p), VITCL_OK, "%s", vt_message());
     memset(name[0], 'n', 129), name[0][129] = 0;
     vt_name(p, h, "%s", name[0]);
@@ -252,5 +252,25 @@ Test(plan, long_names_are_refused)
     name[0][96] = 0;
     cr_expect_eq(vt_param(p, name[0], 1, (int[]){4}), VT_NONE);
     cr_expect_eq(vt_plan_status(p), VITCL_EUNSUPPORTED);
+    vt_plan_free(p);
+}
+
+/* Else one of the two would be written or shown for the other. */
+Test(plan, names_are_of_one_value)
+{
+    static const char *const keep[] = {"one", NULL};
+    vt_plan *p = fresh(NULL, NULL);
+    vt_val x = vt_input(p, "in", VT_F32, 1, (int[]){4});
+
+    vt_name(p, step(p, &any, 1, x, VT_NONE), "in");
+    cr_expect_eq(vt_plan_status(p), VITCL_EINVAL);
+    vt_plan_free(p);
+    p = fresh(keep, NULL);
+    x = step(p, &any, 1, vt_input(p, "in", VT_F32, 1, (int[]){4}), VT_NONE);
+    vt_name(p, x, "two");
+    vt_name(p, x, "one"); /* nobody asked for the other */
+    cr_expect_eq(vt_plan_status(p), VITCL_OK, "%s", vt_message());
+    vt_name(p, x, "two");
+    cr_expect_eq(vt_plan_status(p), VITCL_EINVAL);
     vt_plan_free(p);
 }
