@@ -274,7 +274,6 @@ static void find_read(vitcl_model_info *info, const vt_config *c)
         c->dist_head || (!c->attn_pool && (c->pool == VT_POOL_TOKEN ||
                                            c->pool == VT_POOL_CLS_MEAN));
 
-    info->channels = c->grey ? 1 : 3;
     info->read_first = token || c->pool_all ? 0 : (uint32_t)c->pool_first;
     info->read_count = c->dist_head ? 2
                        : token      ? 1
@@ -320,6 +319,7 @@ vitcl_status vitcl_model_describe(vitcl_model_info *out,
     info.trained_height = (uint32_t)c->height;
     info.trained_width = (uint32_t)c->width_px;
     vt_model_input(&info.input_height, &info.input_width, model->model);
+    info.channels = c->grey ? 1 : 3;
     info.patch = (uint32_t)c->patch_h;
     tokens = vt_plan_find(p, "embed");
     tokens = tokens == VT_NONE ? vt_plan_find(p, "block.0") : tokens;

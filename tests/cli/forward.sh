@@ -11,6 +11,8 @@ run 0 forward -m "$dir" --input "$input" --output kept.safetensors \
 for name in logits embed block.0 block.1 attention.0; do
     names kept.safetensors | tr ' ' '\n' | grep -qx "$name" || fail "no $name"
 done
+run 0 forward -m "$VT_DATA/models/timm_resnet" --output resnet.safetensors \
+    --input "$VT_DATA/models/timm_resnet/input.safetensors"
 # timm's names, and patterns without a match
 run 0 forward -m "$dir" --input "$input" --output timm.safetensors \
     --keep 'blocks.*' --keep embed --keep 'blocks.*.attn' --batch 1
