@@ -87,22 +87,19 @@ done:
 vitcl_status vitcl_model_load_memory(vitcl_model **out, vitcl_device *device,
                                      const vitcl_model_files *files)
 {
-    vitcl_status st = VITCL_OK;
     vitcl_model_files f;
     vt_model *m = NULL;
 
     VT_GIVEN(out);
     VT_GIVEN(files);
-    VT_TRY(vt_sized_options(&f, sizeof f, files, "vitcl_model_files"));
+    VT_RET(vt_sized_options(&f, sizeof f, files, "vitcl_model_files"));
     if (!f.weights || (f.config_bytes && !f.config) ||
         (f.preprocessor_bytes && !f.preprocessor))
         return vt_fail(VITCL_EINVAL,
                        "a model in memory needs weights, and every "
                        "part with a size needs a pointer");
-    VT_TRY(vt_model_open_memory(&m, &f));
-    VT_TRY(wrap(out, device, m));
-done:
-    return st;
+    VT_RET(vt_model_open_memory(&m, &f));
+    return wrap(out, device, m);
 }
 
 vitcl_status vitcl_model_new(vitcl_model **out, vitcl_device *device,

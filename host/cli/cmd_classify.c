@@ -237,16 +237,15 @@ static const char *sorted_into(const classify *o)
 static int start(work *w)
 {
     uint32_t classes;
-    int code;
 
     if (w->o->explain && !(w->explaining = explaining_open()))
         return EXIT_FAILED;
-    TRY(answering_open(&w->on));
+    RET(answering_open(&w->on));
     if (w->explaining)
         explaining_watch(w->explaining, &w->on.options);
-    TRY(answering_session(&w->on, NULL));
-    TRY(open_classes(w, &classes));
-    TRY(naming_open(&w->naming, w->on.model, classes, w->o->k ? w->o->k : 5,
+    RET(answering_session(&w->on, NULL));
+    RET(open_classes(w, &classes));
+    RET(naming_open(&w->naming, w->on.model, classes, w->o->k ? w->o->k : 5,
                     w->o->threshold));
     if (w->o->labels)
         naming_words(&w->naming, (const char *const *)w->set.labels.item,
@@ -255,25 +254,23 @@ static int start(work *w)
         return usage("this model has no classes (regression); leave %s out",
                      w->o->copy_to ? "--copy-to" : "--link-to");
     if (sorted_into(w->o))
-        TRY(sorting_open(&w->sorting, sorted_into(w->o), !w->o->copy_to,
+        RET(sorting_open(&w->sorting, sorted_into(w->o), !w->o->copy_to,
                          &w->naming));
     if (w->o->html && !(w->page = begin_page(w)))
         return EXIT_FAILED;
     if (w->page)
         batches_thumbnails(w->on.batches, HTML_SIDE);
     if (w->explaining)
-        TRY(explaining_start(w->explaining, w->on.model, w->on.session));
-    TRY(sharding_redirect(&w->part));
+        RET(explaining_start(w->explaining, w->on.model, w->on.session));
+    RET(sharding_redirect(&w->part));
     if (w->o->csv)
         naming_csv_head(&w->naming);
     if (w->o->logits)
-        TRY(vitcl_rows_new(&w->rows, w->logits,
+        RET(vitcl_rows_new(&w->rows, w->logits,
                            &(vitcl_shape){.name = "logits",
                                           .rank = 1,
                                           .shape = {w->naming.classes}}));
-    TRY(answering_start(&w->on));
-done:
-    return code;
+    return answering_start(&w->on);
 }
 
 static int answer_all(work *w)
@@ -283,13 +280,11 @@ static int answer_all(work *w)
 
     while (code == EXIT_OK && (a = answering_next(&w->on)))
         code = print(w, a);
-    TRY(answering_end(&w->on, code));
+    RET(answering_end(&w->on, code));
     if (w->rows)
-        TRY(vitcl_rows_finish(w->rows));
+        RET(vitcl_rows_finish(w->rows));
     vitcl_rows_free(w->rows), w->rows = NULL;
-    TRY(answering_failures(&w->on));
-done:
-    return code;
+    return answering_failures(&w->on);
 }
 
 /* Of a file of logits that was not completed. */

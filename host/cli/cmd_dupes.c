@@ -235,9 +235,9 @@ static void tell_counts(const work *w, uint64_t pictures, uint64_t groups)
 static int print(work *w)
 {
     uint64_t groups = 0, pictures = 0;
-    int code;
+    html_page *page;
 
-    TRY(link_rows(w));
+    RET(link_rows(w));
     for (uint64_t i = 0; i < w->rows; i++)
         pictures += w->row[i].nearest != i;
     progress_start(&w->bar, "pictures", pictures);
@@ -247,7 +247,7 @@ static int print(work *w)
         if (stopped())
             return EXIT_STOPPED;
         if (!look_at(w, i))
-            TRY(fail("out of memory"));
+            return fail("out of memory");
         groups++;
         (w->json ? print_json : print_text)(w, groups, i);
         if (w->page)
@@ -255,15 +255,11 @@ static int print(work *w)
     }
     if (w->pretty || is_terminal(stderr))
         tell_counts(w, pictures, groups);
-    if (w->page) {
-        html_page *page = w->page;
-
-        w->page = NULL;
-        code = html_close(page, "Near-duplicates, and the cosine of each with "
-                                "the nearest in its group");
-    }
-done:
-    return code;
+    page = w->page, w->page = NULL;
+    return page ? html_close(page,
+                             "Near-duplicates, and the cosine of each with "
+                             "the nearest in its group")
+                : EXIT_OK;
 }
 
 /* ---- running ---- */

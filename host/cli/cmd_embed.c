@@ -244,11 +244,9 @@ static int answer_all(work *w)
 
     while (code == EXIT_OK && (a = answering_next(&w->e.on)))
         code = print(w, a);
-    TRY(answering_end(&w->e.on, code));
-    TRY(finish(w));
-    code = answering_failures(&w->e.on);
-done:
-    return code;
+    RET(answering_end(&w->e.on, code));
+    RET(finish(w));
+    return answering_failures(&w->e.on);
 }
 
 static int run_all(work *w)
@@ -290,35 +288,27 @@ static int take_over(work *w)
 
 static int embed_new(work *w, const words *operands)
 {
-    int code;
-
-    TRY(updating_list(&w->kept, operands, &w->o->pictures, w->o->prune));
-    TRY(take_over(w));
+    RET(updating_list(&w->kept, operands, &w->o->pictures, w->o->prune));
+    RET(take_over(w));
     w->named = operands->count;
     w->e.on.operands = &w->kept.todo;
     w->e.on.listed = &w->kept.left;
-    TRY(w->kept.rows.old && !w->kept.todo.count ? rewrite(w) : run_all(w));
-    if (w->kept.cut)
-        code = EXIT_FAILED;
-done:
-    return code;
+    RET(w->kept.rows.old && !w->kept.todo.count ? rewrite(w) : run_all(w));
+    return w->kept.cut ? EXIT_FAILED : EXIT_OK;
 }
 
 /* What is not given is as in the index that is updated. */
 static int read_earlier(embed *o, work *w)
 {
     const vitcl_index_info *a = &w->earlier;
-    int code;
 
-    TRY(updating_open(&w->kept, o->output));
+    RET(updating_open(&w->kept, o->output));
     if (!w->kept.rows.old)
-        goto done;
+        return EXIT_OK;
     vt_index_describe(&w->earlier, w->kept.rows.old);
     o->what = w->e.what = o->what ? o->what : a->feature;
     o->normalize = o->normalize || a->normalized;
-    TRY(embedding_of_index(&o->common, a, o->output));
-done:
-    return code;
+    return embedding_of_index(&o->common, a, o->output);
 }
 
 /* Rows that took hours are not replaced by a slip. */

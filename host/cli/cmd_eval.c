@@ -147,22 +147,20 @@ static int count(work *w)
 {
     vitcl_scores *got = &w->scores;
     vt_tally *t = &w->tally;
-    int code;
 
     scoring_begin(&w->on);
-    TRY(eval_devices(got, t, &w->on, w->dataset, w->part.shard));
+    RET(eval_devices(got, t, &w->on, w->dataset, w->part.shard));
     t->pictures = got->pictures, t->failed = got->failed;
     t->right1 = got->right1, t->right5 = got->right5;
     t->real_pictures = got->real_pictures, t->real_right = got->real_right;
     for (uint32_t i = 0; t->answers && w->on.vectors && i < t->rows; i++)
         t->match[i] = i;
     if (t->answers && !w->on.vectors)
-        TRY(vt_dataset_match(t->match, w->dataset, w->on.model));
+        RET(vt_dataset_match(t->match, w->dataset, w->on.model));
     if (got->real_by_number)
         note("%s gives classes by number: the model's numbers are taken",
              w->o->labels);
-done:
-    return code;
+    return EXIT_OK;
 }
 
 /* ---- a worker's part ---- */
@@ -203,17 +201,14 @@ static int identify(uint64_t *count, uint64_t *names, const work *w)
 static int write_part(work *w)
 {
     vt_manifest *about = &w->part.about;
-    int code;
 
-    TRY(identify(&about->input, &about->names, w));
+    RET(identify(&about->input, &about->names, w));
     about->rows = w->tally.pictures + w->tally.failed;
     about->failed = w->tally.failed;
     sharding_computed(&w->part, &w->on.devices);
-    TRY(sharding_redirect(&w->part));
+    RET(sharding_redirect(&w->part));
     vt_tally_write(stdout, &w->tally);
-    TRY(sharding_commit(&w->part, EXIT_OK));
-done:
-    return code;
+    return sharding_commit(&w->part, EXIT_OK);
 }
 
 /* ---- the command ---- */
@@ -234,32 +229,26 @@ static int open_data(work *w)
     const eval *o = w->o;
     const bool by_number = classes_by_number(o->by);
     char columns[TABLE_COLUMNS];
-    int code;
 
-    TRY(table_columns(columns, &o->table));
-    TRY(scoring_data(&w->dataset, o->data, o->split, o->follow, columns));
+    RET(table_columns(columns, &o->table));
+    RET(scoring_data(&w->dataset, o->data, o->split, o->follow, columns));
     if (!o->split || strcmp(o->split, "train") != 0)
-        TRY(scoring_shared(w->dataset, NULL, o->data, o->follow, columns));
+        RET(scoring_shared(w->dataset, NULL, o->data, o->follow, columns));
     if (o->labels)
-        TRY(vt_dataset_add_labels(w->dataset, o->labels));
+        RET(vt_dataset_add_labels(w->dataset, o->labels));
     if (by_number)
-        TRY(vt_dataset_use_numbers(w->dataset));
-    TRY(scoring_broken(&w->on, w->dataset, o->strict));
-done:
-    return code;
+        RET(vt_dataset_use_numbers(w->dataset));
+    return scoring_broken(&w->on, w->dataset, o->strict);
 }
 
 /* The part is finished: of these pictures? */
 static int compare_part(work *w)
 {
     vt_manifest asked = {.input = 0};
-    int code;
 
-    TRY(open_data(w));
-    TRY(identify(&asked.input, &asked.names, w));
-    TRY(sharding_same(&w->part, &asked));
-done:
-    return code;
+    RET(open_data(w));
+    RET(identify(&asked.input, &asked.names, w));
+    return sharding_same(&w->part, &asked);
 }
 
 /* A model that does not answer with one class a picture. What is counted by
@@ -274,7 +263,6 @@ static int score_map_mse(work *w, vitcl_answer kind)
                         : o->output         ? "--shard"
                         : o->common.devices ? "--devices"
                                             : NULL;
-    int code;
 
     if (other)
         return usage("this model answers with %s; leave %s out",
@@ -282,7 +270,7 @@ static int score_map_mse(work *w, vitcl_answer kind)
                              : "any number of classes per picture",
                      other);
     scoring_begin(&w->on);
-    TRY(scoring_end(&w->on,
+    RET(scoring_end(&w->on,
                     vitcl_evaluate(&w->scores, NULL, w->on.session, w->dataset,
                                    scoring_progress, &w->on)));
     if (!numbers && got->pictures && !got->ranked_classes)
@@ -291,30 +279,25 @@ static int score_map_mse(work *w, vitcl_answer kind)
     scores_number(got, numbers ? "mse" : "map",
                   numbers ? got->squared_error : got->average_precision,
                   o->how.json);
-    TRY(scoring_failed(got->failed));
-done:
-    return code;
+    return scoring_failed(got->failed);
 }
 
 static int score(work *w)
 {
     vitcl_answer kind;
-    int code;
 
-    TRY(open_data(w));
-    TRY(scoring_open(&w->on, &w->o->common));
-    TRY(open_labels(w));
+    RET(open_data(w));
+    RET(scoring_open(&w->on, &w->o->common));
+    RET(open_labels(w));
     kind = w->on.vectors ? VITCL_ONE_CLASS : vitcl_model_answer(w->on.model);
     if (kind != VITCL_ONE_CLASS)
         return score_map_mse(w, kind);
-    TRY(make_tally(w));
-    TRY(count(w));
-    TRY(w->o->output ? write_part(w) : scores_tell(&w->tally, &w->o->how));
+    RET(make_tally(w));
+    RET(count(w));
+    RET(w->o->output ? write_part(w) : scores_tell(&w->tally, &w->o->how));
     say_model(&w->o->common);
-    if (!w->o->output) /* a part counts them */
-        code = scoring_failed(w->scores.failed);
-done:
-    return code;
+    /* a part counts them */
+    return w->o->output ? EXIT_OK : scoring_failed(w->scores.failed);
 }
 
 static int run(void *into, const words *operands)

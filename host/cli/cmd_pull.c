@@ -225,7 +225,7 @@ static int run(void *into, const words *operands)
                  .say = say_news,
                  .moved = moved};
     vt_hub_named n;
-    int code;
+    int code = EXIT_OK;
 
     (void)into;
     if (!operands->count)
@@ -235,14 +235,14 @@ static int run(void *into, const words *operands)
     for (size_t i = 0; i < operands->count; i++)
         if (!parse_name(&n, operands->item[i]))
             return no_name(operands->item[i]);
-    TRY(vt_pull_ready());
+    RET(vt_pull_ready());
     if (is_true("HF_HUB_OFFLINE"))
         return fail("HF_HUB_OFFLINE is set: nothing is downloaded; unset it");
     if (!vt_hub_cache(cache))
         return fail("neither HF_HOME nor HOME says where the cache of Hugging "
                     "Face is");
-    TRY(find_endpoint(endpoint));
-    TRY(find_token(token));
+    RET(find_endpoint(endpoint));
+    RET(find_token(token));
     p.token = token[0] ? token : NULL;
     signal(SIGPIPE, SIG_IGN); /* a lost connection is an error */
     catch_stop();
@@ -251,7 +251,6 @@ static int run(void *into, const words *operands)
 
         code = one == EXIT_OK ? code : one;
     }
-done:
     return code;
 }
 

@@ -197,14 +197,11 @@ static int look(work *w)
 static int finish(work *w)
 {
     html_page *page;
-    int code;
 
-    TRY(look(w));
+    RET(look(w));
     page = w->page, w->page = NULL;
-    if (page)
-        code = html_close(page, "Nearest pictures and their cosines");
-done:
-    return code;
+    return page ? html_close(page, "Nearest pictures and their cosines")
+                : EXIT_OK;
 }
 
 static bool is_zero(const float *v, size_t n)
@@ -307,22 +304,20 @@ static int next_text(query *out, work *w)
     const size_t width = w->info.width, at = w->next % GROUP;
     const size_t left = w->texts.count - w->next;
     const char *const *text = (const char *const *)w->texts.item + w->next;
-    int code = EXIT_OK;
 
     *out = (query){.name = NULL};
     if (!left)
         return EXIT_OK;
     if (at == 0) {
-        TRY(code_of(vitcl_text_embed(w->queries, w->text, text,
-                                     (uint32_t)(left < GROUP ? left : GROUP))));
+        RET(vitcl_text_embed(w->queries, w->text, text,
+                             (uint32_t)(left < GROUP ? left : GROUP)));
         guard_end(); /* do not restart after printing */
     }
     *out = (query){*text, w->queries + at * width, NULL, left == 1};
     w->next++;
     if (is_zero(out->numbers, width))
-        code = fail("'%.80s': its vector is zero, and has no direction", *text);
-done:
-    return code;
+        return fail("'%.80s': its vector is zero, and has no direction", *text);
+    return EXIT_OK;
 }
 
 /* ---- either ---- */

@@ -86,23 +86,20 @@ static vitcl_status check(const job *j, bool timm, bool same)
 
 static vitcl_status to_timm(job *j)
 {
-    vitcl_status st = VITCL_OK;
     const vt_config *c = vt_model_config(j->model);
     vt_target *t = &j->target;
     bool zero = false;
 
     if (c->pos_embed && c->pos_prefix && c->class_token)
-        VT_TRY(vt_weight_is_zero(&zero, j->weights, "pos_embed",
+        VT_RET(vt_weight_is_zero(&zero, j->weights, "pos_embed",
                                  (uint64_t)c->width));
     /* timm's models with registers have position embeddings for patches only;
      * the conversion to HF added a row of zeros. */
     t->no_embed_class =
         c->class_token && (c->pos_prefix == 0 || c->registers > 0 || zero);
     t->as = vt_writing_of(c, t->no_embed_class);
-    VT_TRY(vt_timm_args_new(&j->args, c, t->no_embed_class, c->height,
-                            c->width_px, j->path));
-done:
-    return st;
+    return vt_timm_args_new(&j->args, c, t->no_embed_class, c->height,
+                            c->width_px, j->path);
 }
 
 /* ---- writing ---- */
@@ -175,7 +172,6 @@ static void put_preprocessor(FILE *f, const job *j)
 /* Writes the names of another library. */
 static vitcl_status translate(job *j, bool timm, const char *file)
 {
-    vitcl_status st;
     static const char *const metadata[] = {"format", "pt", NULL};
     const vt_config *c = vt_model_config(j->model);
     vt_export how = {.dtype = j->dtype};
@@ -183,9 +179,9 @@ static vitcl_status translate(job *j, bool timm, const char *file)
     const bool wide =
         head && head->rank == 2 && head->shape[1] == 2 * (uint64_t)c->width;
 
-    VT_TRY(vt_model_preprocess(&j->how, j->model, (uint32_t)c->height,
+    VT_RET(vt_model_preprocess(&j->how, j->model, (uint32_t)c->height,
                                (uint32_t)c->width_px));
-    VT_TRY(timm ? to_timm(j) : vt_hf_target(&j->target, j->model, j->path));
+    VT_RET(timm ? to_timm(j) : vt_hf_target(&j->target, j->model, j->path));
     how.hf = !timm;
     how.names = timm ? j->target.as->timm_names : j->target.as->names;
     how.prefix = j->target.prefix;
@@ -203,12 +199,11 @@ static vitcl_status translate(job *j, bool timm, const char *file)
         how.drop_head_bias = j->target.as->embeds;
         how.mask_token = c->registers ? c->width : 0; /* it always has one */
     }
-    VT_TRY(vt_weights_export(file, j->weights, &how));
-    VT_TRY(write_json(j, "config.json", timm ? put_timm : put_hf));
+    VT_RET(vt_weights_export(file, j->weights, &how));
+    VT_RET(write_json(j, "config.json", timm ? put_timm : put_hf));
     if (!timm)
-        VT_TRY(write_json(j, "preprocessor_config.json", put_preprocessor));
-done:
-    return st;
+        VT_RET(write_json(j, "preprocessor_config.json", put_preprocessor));
+    return VITCL_OK;
 }
 
 static vitcl_status write_bytes(const job *j, const char *name,
@@ -247,15 +242,13 @@ done:
 
 static vitcl_status keep_names(job *j, bool timm, const char *file)
 {
-    vitcl_status st;
     static const char *const metadata[] = {"format", "pt", NULL};
 
-    VT_TRY(vt_tensors_export(file, vt_weights_raw(j->weights), j->weights,
+    VT_RET(vt_tensors_export(file, vt_weights_raw(j->weights), j->weights,
                              j->dtype, timm ? NULL : metadata));
     for (size_t i = 1; i < j->count; i++)
-        VT_TRY(copy_config(j, names[i]));
-done:
-    return st;
+        VT_RET(copy_config(j, names[i]));
+    return VITCL_OK;
 }
 
 /* ---- a folder beside the result, which is moved when all is right ---- */

@@ -82,11 +82,10 @@ static vitcl_status set_form(const job *j, source *s)
 
 static vitcl_status list_sources(job *j)
 {
-    vitcl_status st;
     const vt_weight *head = vt_weights_get(j->w, "head.weight");
     const uint64_t width = (uint64_t)j->how->mask_token;
 
-    VT_TRY(VT_NEW(&j->sources, vt_weights_count(j->w) + 2));
+    VT_RET(VT_NEW(&j->sources, vt_weights_count(j->w) + 2));
     for (size_t i = 0; i < vt_weights_count(j->w); i++) {
         const vt_weight *t = vt_weights_at(j->w, i);
         source *s = &j->sources[j->source_count];
@@ -96,7 +95,7 @@ static vitcl_status list_sources(job *j)
             continue;
         if (j->how->drop_head_bias && is(t->name, "head.bias")) {
             bool zero = false;
-            VT_TRY(vt_weight_is_zero(&zero, j->w, t->name, t->count));
+            VT_RET(vt_weight_is_zero(&zero, j->w, t->name, t->count));
             if (!zero)
                 return vt_fail(VITCL_EUNSUPPORTED,
                                "%s: head.bias is not zero, but this family "
@@ -107,7 +106,7 @@ static vitcl_status list_sources(job *j)
         *s = (source){
             .weight = t, .name = t->name, .rank = t->rank, .count = t->count};
         memcpy(s->shape, t->shape, sizeof s->shape);
-        VT_TRY(set_form(j, s));
+        VT_RET(set_form(j, s));
         j->source_count++;
     }
     if (j->how->add_head_bias && head && !vt_weights_get(j->w, "head.bias"))
@@ -123,8 +122,7 @@ static vitcl_status list_sources(job *j)
                      .rank = 2,
                      .shape = {1, width},
                      .count = width};
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* out: s->count elements. */
@@ -194,7 +192,6 @@ done:
 static vitcl_status add_piece(job *j, size_t index, const vt_row *r,
                               const char *name)
 {
-    vitcl_status st;
     const source *s = &j->sources[index];
     const bool head = strncmp(s->name, "head.", 5) == 0 ||
                       strncmp(s->name, "head_dist.", 10) == 0;
@@ -216,23 +213,21 @@ static vitcl_status add_piece(job *j, size_t index, const vt_row *r,
         p.rank = 1, p.shape[0] = s->shape[2];
     if (r && r->layout == VT_TABLE && s->rank == 3)
         p.rank = 2, p.shape[0] = s->shape[1], p.shape[1] = s->shape[2];
-    VT_TRY(vt_grow(&j->pieces, &j->piece_cap, j->piece_count + 1,
+    VT_RET(vt_grow(&j->pieces, &j->piece_cap, j->piece_count + 1,
                    sizeof *j->pieces));
-    VT_TRY(vt_format(&p.name, "%s%s",
+    VT_RET(vt_format(&p.name, "%s%s",
                      head || !j->how->prefix ? "" : j->how->prefix, name));
     j->pieces[j->piece_count++] = p;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Parts of a source that no row took must be zeros. */
 static vitcl_status check_rest(job *j, const source *s, unsigned taken,
                                unsigned parts)
 {
-    vitcl_status st = VITCL_OK;
     uint64_t n = s->count / parts;
 
-    VT_TRY(read_source(j->scratch, j, s));
+    VT_RET(read_source(j->scratch, j, s));
     for (unsigned k = 0; k < parts; k++)
         for (uint64_t i = 0; i < n && !(taken >> k & 1); i++)
             if (j->scratch[k * n + i] != 0)
@@ -240,13 +235,11 @@ static vitcl_status check_rest(job *j, const source *s, unsigned taken,
                                "%s: the target format has no tensor for %s, "
                                "which is not zero",
                                j->path, s->name);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status cut(job *j, size_t index)
 {
-    vitcl_status st = VITCL_OK;
     const source *s = &j->sources[index];
     unsigned numbers[2] = {0}, taken = 0, parts = 0;
     char name[VT_NAME_MAX + 64];
@@ -258,21 +251,20 @@ static vitcl_status cut(job *j, size_t index)
                 continue;
             if (!vt_name_make(name, sizeof name, r->from, numbers, word))
                 return vt_fail(VITCL_ECORRUPT, "%s: name too long", s->name);
-            VT_TRY(add_piece(j, index, r, name));
+            VT_RET(add_piece(j, index, r, name));
             parts = r->parts ? r->parts : 1;
             taken |= 1u << r->part;
         }
     if (parts && taken != (1u << parts) - 1)
-        VT_TRY(check_rest(j, s, taken, parts));
+        VT_RET(check_rest(j, s, taken, parts));
     if (!parts && j->how->hf && s->form != ZEROS)
         return vt_fail(
             VITCL_EUNSUPPORTED,
             "%s: HF transformers has no tensor for %s in this family", j->path,
             s->name);
     if (!parts && strncmp(s->name, "pooler.", 7) != 0) /* timm has none */
-        VT_TRY(add_piece(j, index, NULL, s->name));
-done:
-    return st;
+        VT_RET(add_piece(j, index, NULL, s->name));
+    return VITCL_OK;
 }
 
 static int by_name(const void *a, const void *b)
@@ -298,10 +290,8 @@ static size_t size_of(vt_file_dtype dtype)
 
 static vitcl_status join_all(job *j)
 {
-    vitcl_status st;
-
-    VT_TRY(VT_NEW(&j->tensors, j->piece_count));
-    VT_TRY(VT_NEW(&j->first, j->piece_count + 1));
+    VT_RET(VT_NEW(&j->tensors, j->piece_count));
+    VT_RET(VT_NEW(&j->first, j->piece_count + 1));
     if (j->piece_count)
         qsort(j->pieces, j->piece_count, sizeof *j->pieces, by_name);
     for (size_t i = 0; i < j->piece_count; i++) {
@@ -325,8 +315,7 @@ static vitcl_status join_all(job *j)
         t->size = (size_t)t->count * size_of(t->dtype);
     }
     j->first[j->count] = j->piece_count;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status put(uint8_t *out, const float *in, const vt_tensor *t)
@@ -350,20 +339,17 @@ static vitcl_status put(uint8_t *out, const float *in, const vt_tensor *t)
 
 static vitcl_status fill(void *context, size_t index, uint8_t *out)
 {
-    vitcl_status st = VITCL_OK;
     job *j = context;
     float *line = j->line;
 
     for (size_t i = j->first[index]; i < j->first[index + 1]; i++) {
         const piece *p = &j->pieces[i];
         const source *s = &j->sources[p->source];
-        VT_TRY(read_source(j->scratch, j, s));
+        VT_RET(read_source(j->scratch, j, s));
         memcpy(line, j->scratch + p->first, (size_t)p->count * sizeof *line);
         line += p->count;
     }
-    VT_TRY(put(out, j->line, &j->tensors[index]));
-done:
-    return st;
+    return put(out, j->line, &j->tensors[index]);
 }
 
 vitcl_status vt_weights_export(const char *path, const vt_weights *w,
@@ -422,13 +408,10 @@ done:
 
 static vitcl_status copy(void *context, size_t index, uint8_t *out)
 {
-    vitcl_status st;
     job *j = context;
 
-    VT_TRY(vt_tensor_f32(j->line, &j->tensors[index]));
-    VT_TRY(put(out, j->line, &j->tensors[j->count + index]));
-done:
-    return st;
+    VT_RET(vt_tensor_f32(j->line, &j->tensors[index]));
+    return put(out, j->line, &j->tensors[j->count + index]);
 }
 
 vitcl_status vt_tensors_export(const char *path, const vt_tensors *t,

@@ -115,7 +115,6 @@ vitcl_status vt_timm_args_new(char **out, const vt_config *c,
                               bool no_embed_class, int height, int width,
                               const char *path)
 {
-    vitcl_status st;
     const vt_writing *as = vt_writing_of(c, no_embed_class);
     const float eps = as->eps > 0 ? as->eps : 1e-6f;
     vt_json_writer w = {.spaced = true, .depth = 1};
@@ -126,13 +125,11 @@ vitcl_status vt_timm_args_new(char **out, const vt_config *c,
                        "%s: its layer_norm_eps is %g, but timm's models of "
                        "this kind have %g",
                        path, (double)c->eps, (double)eps);
-    VT_TRY(vt_text_open(&text));
+    VT_RET(vt_text_open(&text));
     w.f = text.f;
     put_args(&w, c, as, no_embed_class, height, width);
     fputs("\n  ", text.f);
-    VT_TRY(vt_text_take(out, &text));
-done:
-    return st;
+    return vt_text_take(out, &text);
 }
 
 /* timm resizes to floor(size / crop_pct). Nine digits do not hold every ratio:

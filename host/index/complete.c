@@ -101,15 +101,11 @@ static vitcl_status make_head(char *head, size_t size, const vt_vectors *v)
 /* All but that of the head. */
 static vitcl_status end_sums(vt_vectors *v)
 {
-    vitcl_status st = VITCL_OK;
-
     if (v->rows % v->block != 0)
-        VT_TRY(vt_vectors_add_sum(v, vt_summing_take(v->summing)));
-    VT_TRY(vt_vectors_add_sum(
+        VT_RET(vt_vectors_add_sum(v, vt_summing_take(v->summing)));
+    VT_RET(vt_vectors_add_sum(
         v, vt_checksum(v->stamps, v->rows * sizeof *v->stamps)));
-    VT_TRY(vt_vectors_add_sum(v, vt_checksum(v->paths, v->path_bytes)));
-done:
-    return st;
+    return vt_vectors_add_sum(v, vt_checksum(v->paths, v->path_bytes));
 }
 
 static vitcl_status finish_binary(vt_vectors *v)
@@ -140,27 +136,20 @@ done:
 /* What follows the rows, and the head. */
 static vitcl_status complete(vt_vectors *v)
 {
-    vitcl_status st = VITCL_OK;
-
     if (v->format == VT_AS_SAFETENSORS || v->format == VT_AS_NPY)
-        VT_TRY(finish_binary(v));
+        VT_RET(finish_binary(v));
     if (fflush(v->file.f) != 0 || ferror(v->file.f))
-        VT_TRY(vt_vectors_error(&v->file));
+        VT_RET(vt_vectors_error(&v->file));
     if (v->names.path && (fflush(v->names.f) != 0 || ferror(v->names.f)))
-        VT_TRY(vt_vectors_error(&v->names));
-done:
-    return st;
+        VT_RET(vt_vectors_error(&v->names));
+    return VITCL_OK;
 }
 
 vitcl_status vt_vectors_finish(vt_vectors *v)
 {
-    vitcl_status st;
-
-    VT_TRY(complete(v));
-    VT_TRY(v->names.path ? vt_newfile_finish_both(&v->names, &v->file)
-                         : vt_newfile_finish(&v->file));
-done:
-    return st;
+    VT_RET(complete(v));
+    return v->names.path ? vt_newfile_finish_both(&v->names, &v->file)
+                         : vt_newfile_finish(&v->file);
 }
 
 /* ---- what there is after a failure ---- */
@@ -223,19 +212,17 @@ static vitcl_status shrink(vt_vectors *v, uint64_t there)
 static vitcl_status keep_index(uint64_t *size, vt_vectors *v)
 {
     uint64_t there;
-    vitcl_status st;
 
-    VT_TRY(vt_partial_size(&there, &v->file));
+    VT_RET(vt_partial_size(&there, &v->file));
     if (there < VT_HEAD + v->rows * row_bytes(v) ||
         go_back(v, v->rows, v->path_bytes) != VITCL_OK ||
         complete(v) != VITCL_OK) {
-        VT_TRY(vt_partial_size(&there, &v->file));
-        VT_TRY(shrink(v, there));
-        VT_TRY(complete(v));
+        VT_RET(vt_partial_size(&there, &v->file));
+        VT_RET(shrink(v, there));
+        VT_RET(complete(v));
     }
     *size = whole_size(v, v->rows, v->path_bytes);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The rows that are whole, and named in the other file. */
@@ -243,49 +230,42 @@ static vitcl_status keep_npy(uint64_t *size, uint64_t *names, vt_vectors *v)
 {
     vt_partial_rows named;
     uint64_t there, most;
-    vitcl_status st;
 
-    VT_TRY(vt_partial_size(&there, &v->file));
+    VT_RET(vt_partial_size(&there, &v->file));
     most = there < VT_NPY_HEAD ? 0 : (there - VT_NPY_HEAD) / row_bytes(v);
-    VT_TRY(vt_partial_count(&named, &v->names, false, VT_MIN(most, v->rows)));
+    VT_RET(vt_partial_count(&named, &v->names, false, VT_MIN(most, v->rows)));
     v->rows = named.rows;
     *names = named.bytes;
     *size = VT_NPY_HEAD + v->rows * row_bytes(v);
-    VT_TRY(complete(v));
-done:
-    return st;
+    return complete(v);
 }
 
 static vitcl_status keep_text(uint64_t *size, vt_vectors *v)
 {
     const bool csv = v->format == VT_AS_CSV;
     vt_partial_rows whole;
-    vitcl_status st;
 
-    VT_TRY(vt_partial_count(&whole, &v->file, csv, UINT64_MAX));
+    VT_RET(vt_partial_count(&whole, &v->file, csv, UINT64_MAX));
     v->rows = whole.rows - (csv && whole.rows); /* the head */
     *size = whole.bytes;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_vectors_keep(char **name, uint64_t *rows, vt_vectors *v,
                              bool replace)
 {
     uint64_t size, names = 0;
-    vitcl_status st = VITCL_OK;
 
     *name = NULL, *rows = 0;
     if (!v->file.f || (v->names.path && !v->names.f)) /* it failed at its end */
         return VITCL_OK;
-    VT_TRY(v->format == VT_AS_SAFETENSORS ? keep_index(&size, v)
+    VT_RET(v->format == VT_AS_SAFETENSORS ? keep_index(&size, v)
            : v->format == VT_AS_NPY       ? keep_npy(&size, &names, v)
                                           : keep_text(&size, v));
     *rows = v->rows;
     if (v->rows)
-        VT_TRY(vt_partial_keep(name, &v->file, size,
+        VT_RET(vt_partial_keep(name, &v->file, size,
                                v->names.path ? &v->names : NULL, names,
                                replace));
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -18,14 +18,11 @@ enum { HEAD_MAX = 65536 };
 static vitcl_status agree(const vt_index *a, const vt_index *b,
                           const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_index_agrees(a, vt_index_about(b)));
+    VT_RET(vt_index_agrees(a, vt_index_about(b)));
     if (!vt_row_alike(vt_index_shape(a), vt_index_shape(b)) ||
         vt_index_half(a) != vt_index_half(b))
-        st = vt_fail(VITCL_EINVAL, "%s: its vectors have another form", path);
-done:
-    return st;
+        return vt_fail(VITCL_EINVAL, "%s: its vectors have another form", path);
+    return VITCL_OK;
 }
 
 static vitcl_status add_row(vt_vectors *to, void *bytes, const vt_index *x,
@@ -34,12 +31,9 @@ static vitcl_status add_row(vt_vectors *to, void *bytes, const vt_index *x,
     const vt_vectors_row r = {.path = vt_index_path(x, row),
                               .stamp = vt_index_stamp(x, row),
                               .stored = bytes};
-    vitcl_status st;
 
-    VT_TRY(vt_index_stored(bytes, x, row, 1));
-    VT_TRY(vt_vectors_add(to, &r));
-done:
-    return st;
+    VT_RET(vt_index_stored(bytes, x, row, 1));
+    return vt_vectors_add(to, &r);
 }
 
 static vitcl_status interleave(vt_vectors *to, vt_index *const *x, uint32_t n)
@@ -143,30 +137,23 @@ static bool read_head(npy *x)
 static vitcl_status open_npy(npy *x, const vt_vectors_part *part)
 {
     const char *path = part->path;
-    vitcl_status st;
 
     x->path = path;
-    VT_TRY(vt_format(&x->beside, "%.*s.paths", (int)strlen(path) - 4, path));
-    VT_TRY(vt_checksum_open(&x->f, path, part->summed ? &part->sum : NULL));
+    VT_RET(vt_format(&x->beside, "%.*s.paths", (int)strlen(path) - 4, path));
+    VT_RET(vt_checksum_open(&x->f, path, part->summed ? &part->sum : NULL));
     if (!read_head(x)) {
-        VT_TRY(vt_checksum_end(x->f, path));
-        VT_TRY(bad(path, "cannot be read, or is not a file of vitcl"));
+        VT_RET(vt_checksum_end(x->f, path));
+        VT_RET(bad(path, "cannot be read, or is not a file of vitcl"));
     }
-    VT_TRY(vt_checksum_open(&x->names, x->beside,
-                            part->summed ? &part->paths : NULL));
-done:
-    return st;
+    return vt_checksum_open(&x->names, x->beside,
+                            part->summed ? &part->paths : NULL);
 }
 
 /* Have both files, which must be read, their checksums? */
 static vitcl_status end_npy(const npy *x)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_checksum_end(x->f, x->path));
-    VT_TRY(vt_checksum_end(x->names, x->beside));
-done:
-    return st;
+    VT_RET(vt_checksum_end(x->f, x->path));
+    return vt_checksum_end(x->names, x->beside);
 }
 
 static void close_npy(npy *x)
@@ -198,17 +185,13 @@ static bool read_name(char *out, size_t room, FILE *f)
 static vitcl_status add_npy(vt_vectors *to, char *bytes, size_t size, npy *x)
 {
     char name[VT_INDEX_PATH * 2];
-    vitcl_status st;
 
     if (fread(bytes, 1, size, x->f) != size ||
         !read_name(name, sizeof name, x->names)) {
-        VT_TRY(end_npy(x)); /* the usual cause */
-        VT_TRY(bad(x->path, "is cut, or its names are"));
+        VT_RET(end_npy(x)); /* the usual cause */
+        VT_RET(bad(x->path, "is cut, or its names are"));
     }
-    VT_TRY(
-        vt_vectors_add(to, &(vt_vectors_row){.path = name, .stored = bytes}));
-done:
-    return st;
+    return vt_vectors_add(to, &(vt_vectors_row){.path = name, .stored = bytes});
 }
 
 static vitcl_status merge_npys(const char *path, const vt_vectors_part *parts,

@@ -134,17 +134,15 @@ static vitcl_status look_at_all(worker *w, uint64_t at, uint64_t n)
 {
     const search *s = w->s;
     const bool narrow = w->narrow && s->n == 1;
-    vitcl_status st;
 
-    VT_TRY(narrow ? vt_index_stored(w->narrow, s->x, at, n)
+    VT_RET(narrow ? vt_index_stored(w->narrow, s->x, at, n)
                   : vt_index_rows(w->rows, w->narrow, s->x, at, n));
     for (uint64_t i = 0; i < n; i++)
         if (narrow)
             look_at_f16(w, at + i, w->narrow + (size_t)i * s->width);
         else
             look_at(w, at + i, w->rows + (size_t)i * s->width);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Of the caller's thread alone. The others end, too, if it is stopped. */
@@ -167,16 +165,14 @@ static vitcl_status work(worker *w)
 {
     search *s = w->s;
     const uint64_t rows = vt_index_count(s->x);
-    vitcl_status st = VITCL_OK;
     uint64_t at;
 
     while ((at = atomic_fetch_add(&s->next, s->piece)) < rows) {
-        VT_TRY(look_at_all(w, at, VT_MIN(s->piece, rows - at)));
+        VT_RET(look_at_all(w, at, VT_MIN(s->piece, rows - at)));
         if (w->tells)
-            VT_TRY(tell(s));
+            VT_RET(tell(s));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void *run(void *context)
@@ -192,16 +188,14 @@ static void *run(void *context)
 static vitcl_status prepare(worker *w, search *s)
 {
     const size_t piece = (size_t)s->piece * s->width;
-    vitcl_status st;
 
     w->s = s;
-    VT_TRY(VT_NEW(&w->heap, (size_t)s->n * s->k));
-    VT_TRY(VT_NEW(&w->found, s->n));
-    VT_TRY(VT_NEW(&w->rows, piece));
+    VT_RET(VT_NEW(&w->heap, (size_t)s->n * s->k));
+    VT_RET(VT_NEW(&w->found, s->n));
+    VT_RET(VT_NEW(&w->rows, piece));
     if (vt_index_half(s->x))
-        VT_TRY(VT_NEW(&w->narrow, piece));
-done:
-    return st;
+        VT_RET(VT_NEW(&w->narrow, piece));
+    return VITCL_OK;
 }
 
 static vitcl_status run_all(worker *w, size_t threads)

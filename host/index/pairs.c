@@ -125,9 +125,7 @@ static bool unit(float *v, int width)
 /* The n rows from `first` on, of length 1. */
 static vitcl_status load_rows(float *out, work *s, uint64_t first, uint64_t n)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_index_rows(out, s->narrow, s->x, first, n));
+    VT_RET(vt_index_rows(out, s->narrow, s->x, first, n));
     for (size_t i = 0; i < n; i++) {
         vitcl_row_state *state = &s->out[first + i].state;
         float *row = out + i * (size_t)s->width;
@@ -137,8 +135,7 @@ static vitcl_status load_rows(float *out, work *s, uint64_t first, uint64_t n)
         else if (!unit(row, s->width))
             *state = VITCL_ROW_EMPTY;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* A tile, with zeros after the last row. */
@@ -154,15 +151,12 @@ static vitcl_status load(float *out, work *s, uint64_t first)
 
 static vitcl_status load_columns(work *s, uint64_t first)
 {
-    vitcl_status st = VITCL_OK;
-
     if (s->columns_at != first) {
         s->columns_at = NOWHERE;
-        VT_TRY(load(s->columns, s, first));
+        VT_RET(load(s->columns, s, first));
         s->columns_at = first;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 enum { BLOCK = 32 };
@@ -222,10 +216,9 @@ static vitcl_status each_hit(work *s, vt_tile_product *t, float least,
                              uint64_t row, uint64_t column, add_hit *add)
 {
     const int rows = (int)VT_MIN((uint64_t)s->tile, vt_index_count(s->x) - row);
-    vitcl_status st;
     int hits;
 
-    VT_TRY(vt_tile_product_run(&hits, t, least));
+    VT_RET(vt_tile_product_run(&hits, t, least));
     for (int i = 0; hits && i < rows; i++) {
         const int end = earlier(s, row, i, column);
         const float *c;
@@ -233,33 +226,28 @@ static vitcl_status each_hit(work *s, vt_tile_product *t, float least,
 
         if (!vt_tile_product_hit(t, i, least))
             continue;
-        VT_TRY(vt_tile_product_scores(&c, t, i));
+        VT_RET(vt_tile_product_scores(&c, t, i));
         while ((j = next_hit(c, j + 1, end, least)) < end)
             if (!add(s, row + (uint64_t)i, column + (uint64_t)j, c[j]))
-                goto done;
+                return VITCL_OK;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status compare_whole(work *s, uint64_t row, uint64_t column)
 {
-    vitcl_status st = VITCL_OK;
-
     s->whole++;
     if (!s->full.tile)
-        VT_TRY(vt_tile_product_new(&s->full, s->dev, s->tile, s->width));
+        VT_RET(vt_tile_product_new(&s->full, s->dev, s->tile, s->width));
     if (s->full_at != column) {
         s->full_at = NOWHERE;
-        VT_TRY(load_columns(s, column));
-        VT_TRY(vt_tile_product_columns(&s->full, s->columns));
+        VT_RET(load_columns(s, column));
+        VT_RET(vt_tile_product_columns(&s->full, s->columns));
         s->full_at = column;
     }
-    VT_TRY(load(s->rows, s, row));
-    VT_TRY(vt_tile_product_rows(&s->full, s->rows));
-    VT_TRY(each_hit(s, &s->full, s->least, row, column, add_pair));
-done:
-    return st;
+    VT_RET(load(s->rows, s, row));
+    VT_RET(vt_tile_product_rows(&s->full, s->rows));
+    return each_hit(s, &s->full, s->least, row, column, add_pair);
 }
 
 /* Short vectors first. */
@@ -267,52 +255,48 @@ static vitcl_status compare(work *s, uint64_t row, uint64_t column)
 {
     const size_t width = (size_t)s->width;
     uint64_t at = NOWHERE;
-    vitcl_status st;
 
     s->close = 0;
-    VT_TRY(vt_tile_product_rows(&s->brief, s->short_rows +
+    VT_RET(vt_tile_product_rows(&s->brief, s->short_rows +
                                                row * (uint64_t)s->brief.width));
-    VT_TRY(each_hit(s, &s->brief, s->least - VT_SCREEN_SLACK, row, column,
+    VT_RET(each_hit(s, &s->brief, s->least - VT_SCREEN_SLACK, row, column,
                     add_near));
     if (s->close > NEAR)
         return compare_whole(s, row, column);
     s->exact += (uint64_t)s->close;
     if (s->close)
-        VT_TRY(load_columns(s, column));
+        VT_RET(load_columns(s, column));
     for (int k = 0; k < s->close; k++) {
         const near p = s->near[k];
         float cosine;
 
         if (p.row != at)
-            VT_TRY(load_rows(s->row, s, p.row, 1));
+            VT_RET(load_rows(s->row, s, p.row, 1));
         at = p.row;
         cosine =
             vt_dot(s->row, s->columns + (p.column - column) * width, width);
         if (cosine >= s->least)
             pair(s, p.row, p.column, cosine);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status compare_all(work *s)
 {
     const uint64_t tile = (uint64_t)s->tile, blocks = blocks_of(s);
-    vitcl_status st = VITCL_OK;
 
     for (uint64_t j = 0; j < blocks; j++) {
         if (s->short_rows)
-            VT_TRY(vt_tile_product_columns(
+            VT_RET(vt_tile_product_columns(
                 &s->brief,
                 s->short_rows + j * tile * (uint64_t)s->brief.width));
         for (uint64_t i = j; i < blocks; i++) {
-            VT_TRY((s->short_rows ? compare : compare_whole)(s, i * tile,
+            VT_RET((s->short_rows ? compare : compare_whole)(s, i * tile,
                                                              j * tile));
-            VT_TRY(tile_ended(s));
+            VT_RET(tile_ended(s));
         }
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- screening ---- */
@@ -321,13 +305,11 @@ done:
 static vitcl_status load_sample(work *s)
 {
     const uint64_t rows = vt_index_count(s->x);
-    vitcl_status st = VITCL_OK;
 
     for (uint64_t i = 0; i < SAMPLE; i++)
-        VT_TRY(load_rows(s->rows + i * (uint64_t)s->width, s, i * rows / SAMPLE,
+        VT_RET(load_rows(s->rows + i * (uint64_t)s->width, s, i * rows / SAMPLE,
                          1));
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status shorten(work *s, vt_timed *t, uint64_t first)
@@ -335,17 +317,15 @@ static vitcl_status shorten(work *s, vt_timed *t, uint64_t first)
     const size_t width = (size_t)s->width, kept = (size_t)s->screen.kept,
                  all = (size_t)s->tile * width;
     float *out = s->short_rows + first * kept;
-    vitcl_status st;
 
-    VT_TRY(load(s->rows, s, first));
-    VT_TRY(vt_buf_write(t->q, t->bufs.a, 0, s->rows, all * sizeof *s->rows));
-    VT_TRY(vt_gemm_launch(t->q, t->g));
-    VT_TRY(vt_timed_read(out, t));
+    VT_RET(load(s->rows, s, first));
+    VT_RET(vt_buf_write(t->q, t->bufs.a, 0, s->rows, all * sizeof *s->rows));
+    VT_RET(vt_gemm_launch(t->q, t->g));
+    VT_RET(vt_timed_read(out, t));
     for (size_t i = 0; i < (size_t)s->tile; i++)
         vt_screen_finish(out + i * kept, &s->screen, s->rows + i * width,
                          s->width);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status shorten_all(work *s)
@@ -376,7 +356,6 @@ done:
 static vitcl_status prepare(work *s)
 {
     const size_t rows = (size_t)vt_index_count(s->x);
-    vitcl_status st;
     size_t numbers;
 
     s->width = (int)vt_index_width(s->x);
@@ -385,18 +364,17 @@ static vitcl_status prepare(work *s)
     numbers = (size_t)s->tile * (size_t)s->width;
     for (size_t i = 0; i < rows; i++)
         s->out[i] = (vitcl_dupe){i, i, 0, s->out[i].state};
-    VT_TRY(VT_NEW(&s->rows, numbers));
-    VT_TRY(VT_NEW(&s->columns, numbers));
-    VT_TRY(VT_NEW(&s->row, (size_t)s->width));
-    VT_TRY(VT_NEW(&s->narrow, vt_index_half(s->x) ? numbers : 1));
+    VT_RET(VT_NEW(&s->rows, numbers));
+    VT_RET(VT_NEW(&s->columns, numbers));
+    VT_RET(VT_NEW(&s->row, (size_t)s->width));
+    VT_RET(VT_NEW(&s->narrow, vt_index_half(s->x) ? numbers : 1));
     if (rows < MANY)
-        goto done;
-    VT_TRY(load_sample(s));
-    VT_TRY(vt_screen_new(&s->screen, s->rows, SAMPLE, s->width, s->least));
+        return VITCL_OK;
+    VT_RET(load_sample(s));
+    VT_RET(vt_screen_new(&s->screen, s->rows, SAMPLE, s->width, s->least));
     if (s->screen.kept)
-        VT_TRY(shorten_all(s));
-done:
-    return st;
+        VT_RET(shorten_all(s));
+    return VITCL_OK;
 }
 
 static void free_all(work *s)

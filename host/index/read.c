@@ -186,44 +186,39 @@ static vitcl_status find_features(vt_index *x, const char *path)
 static vitcl_status load_paths(vt_index *x, const char *path)
 {
     const vt_tensor *t = vt_tensors_get(x->raw, "paths");
-    vitcl_status st;
     size_t at = 0;
 
     if (!t || t->rank != 1 || t->dtype != VT_FILE_U8)
         return wrong(path, "no U8 tensor paths");
     if (x->rows > t->size) /* each path has its NUL */
         return wrong(path, "there are fewer paths than features");
-    VT_TRY(VT_NEW(&x->names, t->size + 1));
-    VT_TRY(VT_NEW(&x->path, (size_t)x->rows + 1));
-    VT_TRY(vt_tensor_bytes(x->names, t, 0, t->size));
-    VT_TRY(
+    VT_RET(VT_NEW(&x->names, t->size + 1));
+    VT_RET(VT_NEW(&x->path, (size_t)x->rows + 1));
+    VT_RET(vt_tensor_bytes(x->names, t, 0, t->size));
+    VT_RET(
         vt_sums_part(&x->sums, VT_SUM_PATHS, vt_checksum(x->names, t->size)));
     for (uint64_t i = 0; i < x->rows; i++) {
         if (at >= t->size)
-            VT_TRY(wrong(path, "there are fewer paths than features"));
+            VT_RET(wrong(path, "there are fewer paths than features"));
         x->path[i] = x->names + at;
         at += strlen(x->names + at) + 1;
     }
     if (at != t->size)
-        VT_TRY(wrong(path, "the paths are not those of the features"));
-done:
-    return st;
+        VT_RET(wrong(path, "the paths are not those of the features"));
+    return VITCL_OK;
 }
 
 static vitcl_status load_stamps(vt_index *x, const char *path)
 {
     const vt_tensor *t = vt_tensors_get(x->raw, "stamps");
-    vitcl_status st;
 
     if (!t || t->rank != 2 || t->dtype != VT_FILE_I64 ||
         t->shape[0] != x->rows || t->shape[1] != 2)
         return wrong(path, "no I64 tensor stamps [rows, 2]");
-    VT_TRY(VT_NEW(&x->stamp, (size_t)x->rows + 1));
-    VT_TRY(vt_tensor_bytes(x->stamp, t, 0, t->size));
-    VT_TRY(
-        vt_sums_part(&x->sums, VT_SUM_STAMPS, vt_checksum(x->stamp, t->size)));
-done:
-    return st;
+    VT_RET(VT_NEW(&x->stamp, (size_t)x->rows + 1));
+    VT_RET(vt_tensor_bytes(x->stamp, t, 0, t->size));
+    return vt_sums_part(&x->sums, VT_SUM_STAMPS,
+                        vt_checksum(x->stamp, t->size));
 }
 
 /* A picture in the place of the index is a frequent mistake. */
@@ -353,26 +348,20 @@ vitcl_status vt_index_stored(void *out, const vt_index *x, uint64_t first,
                              uint64_t n)
 {
     const size_t row = x->count * (x->half ? 2 : 4);
-    vitcl_status st;
 
-    VT_TRY(vt_tensor_bytes(out, x->features, (size_t)first * row,
+    VT_RET(vt_tensor_bytes(out, x->features, (size_t)first * row,
                            (size_t)n * row));
-    VT_TRY(vt_sums_rows(&x->sums, out, first, n));
-done:
-    return st;
+    return vt_sums_rows(&x->sums, out, first, n);
 }
 
 vitcl_status vt_index_rows(float *out, uint16_t *scratch, const vt_index *x,
                            uint64_t first, uint64_t n)
 {
-    vitcl_status st;
-
-    VT_TRY(
+    VT_RET(
         vt_index_stored(x->half ? (void *)scratch : (void *)out, x, first, n));
     if (x->half)
         vt_widen(out, scratch, (size_t)n * x->count);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static int compare(const void *a, const void *b, void *context)

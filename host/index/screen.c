@@ -153,23 +153,21 @@ static vitcl_status prepare(search *s, const float *sample)
 {
     const size_t width = (size_t)s->width, fitted = (size_t)s->fitted,
                  tested = (size_t)s->tested, most = (size_t)s->most;
-    vitcl_status st;
 
-    VT_TRY(VT_NEW(&s->fit, fitted * width));
-    VT_TRY(VT_NEW(&s->turned, fitted * width));
-    VT_TRY(VT_NEW(&s->test, tested * width));
-    VT_TRY(VT_NEW(&s->q, most * width));
-    VT_TRY(VT_NEW(&s->t, most * fitted));
-    VT_TRY(VT_NEW(&s->p, tested * most));
-    VT_TRY(VT_NEW(&s->rest, tested * (most / STEP)));
+    VT_RET(VT_NEW(&s->fit, fitted * width));
+    VT_RET(VT_NEW(&s->turned, fitted * width));
+    VT_RET(VT_NEW(&s->test, tested * width));
+    VT_RET(VT_NEW(&s->q, most * width));
+    VT_RET(VT_NEW(&s->t, most * fitted));
+    VT_RET(VT_NEW(&s->p, tested * most));
+    VT_RET(VT_NEW(&s->rest, tested * (most / STEP)));
     for (size_t i = 0; i < fitted + tested; i++)
         memcpy((i % 2 ? s->test : s->fit) + i / 2 * width, sample + i * width,
                width * sizeof *sample);
     for (size_t i = 0; i < fitted; i++)
         for (size_t k = 0; k < width; k++)
             s->turned[k * fitted + i] = s->fit[i * width + k];
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_screen_new(vt_screen *out, const float *sample, int n,

@@ -87,15 +87,12 @@ done:
 vitcl_status vt_sums_rows(const vt_sums *s, const void *bytes, uint64_t first,
                           uint64_t n)
 {
-    vitcl_status st = VITCL_OK;
-
     if (!s->sum || !n)
         return VITCL_OK;
     for (uint64_t b = first / s->block; b <= (first + n - 1) / s->block; b++)
         if (!atomic_load(&s->checked[b]))
-            VT_TRY(check_block(s, b, bytes, first, n));
-done:
-    return st;
+            VT_RET(check_block(s, b, bytes, first, n));
+    return VITCL_OK;
 }
 
 vitcl_status vt_sums_part(const vt_sums *s, vt_sum_part part, uint64_t sum)

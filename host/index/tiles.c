@@ -18,21 +18,19 @@ static vitcl_status new_most(vt_tile_product *s, vt_dev *dev)
     const bool cpu = vt_dev_class(dev) == VT_CLASS_CPU;
     size_t wg = cpu ? 1 : 128;
     char defines[48];
-    vitcl_status st;
 
     while (wg > 1 && wg > vt_dev_group_max(dev))
         wg /= 2;
     snprintf(defines, sizeof defines, "-DV=%d -DWG=%zu",
              cpu ? vt_dev_vector(dev) : 4, wg);
-    VT_TRY(vt_kernel_new(&s->most, dev, "row_max", "row_max", defines));
-    VT_TRY(vt_kernel_buf(s->most, 0, s->largest));
-    VT_TRY(vt_kernel_buf(s->most, 1, s->t.bufs.c));
-    VT_TRY(vt_kernel_int(s->most, 2, s->tile));
+    VT_RET(vt_kernel_new(&s->most, dev, "row_max", "row_max", defines));
+    VT_RET(vt_kernel_buf(s->most, 0, s->largest));
+    VT_RET(vt_kernel_buf(s->most, 1, s->t.bufs.c));
+    VT_RET(vt_kernel_int(s->most, 2, s->tile));
     vt_kernel_size(s->most, 1, (size_t[3]){(size_t)s->tile * wg, 1, 1},
                    (size_t[3]){wg, 1, 1});
     vt_kernel_groups(s->most, VT_GROUPS_WG);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_tile_product_new(vt_tile_product *s, vt_dev *dev, int tile,
@@ -40,17 +38,14 @@ vitcl_status vt_tile_product_new(vt_tile_product *s, vt_dev *dev, int tile,
 {
     const vt_gemm_desc d = vt_timed_desc(dev, VT_F32, tile, tile, width);
     const size_t n = (size_t)tile;
-    vitcl_status st;
 
     s->tile = tile;
     s->width = width;
-    VT_TRY(VT_NEW(&s->host, n));
-    VT_TRY(VT_NEW(&s->scores, n * n));
-    VT_TRY(vt_buf_new(&s->largest, dev, n * sizeof *s->host));
-    VT_TRY(vt_product_timed(&s->t, dev, NULL, &d, NULL, NULL));
-    VT_TRY(new_most(s, dev));
-done:
-    return st;
+    VT_RET(VT_NEW(&s->host, n));
+    VT_RET(VT_NEW(&s->scores, n * n));
+    VT_RET(vt_buf_new(&s->largest, dev, n * sizeof *s->host));
+    VT_RET(vt_product_timed(&s->t, dev, NULL, &d, NULL, NULL));
+    return new_most(s, dev);
 }
 
 static size_t bytes(const vt_tile_product *s)
@@ -65,32 +60,25 @@ vitcl_status vt_tile_product_rows(vt_tile_product *s, const float *rows)
 
 vitcl_status vt_tile_product_columns(vt_tile_product *s, const float *rows)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_buf_write(s->t.q, s->t.rows, 0, rows, bytes(s)));
-    VT_TRY(vt_timed_pack(&s->t));
-done:
-    return st;
+    VT_RET(vt_buf_write(s->t.q, s->t.rows, 0, rows, bytes(s)));
+    return vt_timed_pack(&s->t);
 }
 
 vitcl_status vt_tile_product_run(int *hits, vt_tile_product *s, float least)
 {
-    vitcl_status st;
-
     s->all = false;
     *hits = 0;
-    VT_TRY(vt_gemm_launch(s->t.q, s->t.g));
-    VT_TRY(vt_kernel_launch(s->t.q, s->most));
-    VT_TRY(vt_buf_read(s->t.q, s->largest, 0, s->host,
+    VT_RET(vt_gemm_launch(s->t.q, s->t.g));
+    VT_RET(vt_kernel_launch(s->t.q, s->most));
+    VT_RET(vt_buf_read(s->t.q, s->largest, 0, s->host,
                        (size_t)s->tile * sizeof *s->host));
     for (int i = 0; i < s->tile; i++)
         *hits += vt_tile_product_hit(s, i, least);
     if (*hits > SINGLY) {
-        VT_TRY(vt_timed_read(s->scores, &s->t));
+        VT_RET(vt_timed_read(s->scores, &s->t));
         s->all = true;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_tile_product_scores(const float **out, vt_tile_product *s,

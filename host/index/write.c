@@ -156,19 +156,17 @@ done:
 static vitcl_status begin(vt_vectors *v, const char *path)
 {
     static const char blank[VT_HEAD];
-    vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_newfile_open(&v->file, path));
+    VT_RET(vt_newfile_open(&v->file, path));
     if (v->format == VT_AS_SAFETENSORS)
-        VT_TRY(vt_vectors_put(&v->file, blank, 1, VT_HEAD));
+        VT_RET(vt_vectors_put(&v->file, blank, 1, VT_HEAD));
     if (v->format == VT_AS_NPY) {
-        VT_TRY(vt_vectors_put(&v->file, blank, 1, VT_NPY_HEAD));
-        VT_TRY(open_names(v, path));
+        VT_RET(vt_vectors_put(&v->file, blank, 1, VT_NPY_HEAD));
+        VT_RET(open_names(v, path));
     }
     if (v->format == VT_AS_CSV)
         put_csv_head(v);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_vectors_open(vt_vectors **out, const char *path,
@@ -203,26 +201,21 @@ done:
 
 vitcl_status vt_vectors_add_sum(vt_vectors *v, uint64_t sum)
 {
-    vitcl_status st;
-
-    VT_TRY(vt_grow(&v->sums, &v->sum_cap, v->sum_count + 1, sizeof *v->sums));
+    VT_RET(vt_grow(&v->sums, &v->sum_cap, v->sum_count + 1, sizeof *v->sums));
     v->sums[v->sum_count++] = sum;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* bytes: of a row */
 static vitcl_status put_bytes(vt_vectors *v, const void *bytes)
 {
     const size_t each = v->half ? 2 : 4;
-    vitcl_status st;
 
-    VT_TRY(vt_vectors_put(&v->file, bytes, each, v->count));
+    VT_RET(vt_vectors_put(&v->file, bytes, each, v->count));
     vt_summing_add(v->summing, bytes, each * v->count);
     if ((v->rows + 1) % v->block == 0)
-        VT_TRY(vt_vectors_add_sum(v, vt_summing_take(v->summing)));
-done:
-    return st;
+        VT_RET(vt_vectors_add_sum(v, vt_summing_take(v->summing)));
+    return VITCL_OK;
 }
 
 static vitcl_status put_binary(vt_vectors *v, const float *x)
@@ -246,38 +239,33 @@ static vitcl_status put_binary(vt_vectors *v, const float *x)
 static vitcl_status keep(vt_vectors *v, const vt_vectors_row *row)
 {
     const size_t n = strlen(row->path) + 1;
-    vitcl_status st;
 
-    VT_TRY(vt_grow(&v->stamps, &v->stamp_cap, v->rows + 1, sizeof *v->stamps));
-    VT_TRY(vt_grow(&v->paths, &v->path_cap, v->path_bytes + n, 1));
+    VT_RET(vt_grow(&v->stamps, &v->stamp_cap, v->rows + 1, sizeof *v->stamps));
+    VT_RET(vt_grow(&v->paths, &v->path_cap, v->path_bytes + n, 1));
     v->stamps[v->rows] = row->stamp;
     memcpy(v->paths + v->path_bytes, row->path, n);
     v->path_bytes += n;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_vectors_add(vt_vectors *v, const vt_vectors_row *row)
 {
-    vitcl_status st = VITCL_OK;
-
     if (v->format == VT_AS_JSONL)
         put_jsonl(v, row);
     else if (v->format == VT_AS_CSV)
         put_csv(v, row);
     else if (row->stored)
-        VT_TRY(put_bytes(v, row->stored));
+        VT_RET(put_bytes(v, row->stored));
     else
-        VT_TRY(put_binary(v, row->error ? v->nan : row->numbers));
+        VT_RET(put_binary(v, row->error ? v->nan : row->numbers));
     if (v->format == VT_AS_NPY)
         put_line(v->names.f, row->path);
     if (ferror(v->file.f))
         return vt_vectors_error(&v->file);
     if (v->format == VT_AS_SAFETENSORS)
-        VT_TRY(keep(v, row));
+        VT_RET(keep(v, row));
     v->rows++;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 uint64_t vt_vectors_count(const vt_vectors *v)

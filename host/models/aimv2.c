@@ -24,18 +24,16 @@
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_configure_hf(c, config, w, path));
+    VT_RET(vt_configure_hf(c, config, w, path));
     if (c->act != VT_ACT_SILU || !c->swiglu)
-        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+        return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: AIMv2 is supported with a gated MLP of silu only",
-                       path));
+                       path);
     if (c->pos_optional && c->width % 4)
-        VT_TRY(vt_fail(VITCL_ECORRUPT,
+        return vt_fail(VITCL_ECORRUPT,
                        "%s: sines of positions need a width that is a multiple "
                        "of 4, not %d",
-                       path, c->width));
+                       path, c->width);
     c->rms = c->embed_norm = true;
     c->pos_rule = VT_POS_TIMM;
     c->attn_pool = c->said.head;
@@ -43,8 +41,7 @@ static vitcl_status configure(vt_config *c, const vt_json *config,
         c->pool = VT_POOL_MEAN;
     c->projection = c->classes;
     c->classes = 0;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Sines and cosines of a patch's column, then of its row. */

@@ -118,20 +118,18 @@ done:
 vitcl_status vt_config_keys(const vt_config *c, const vt_json *config,
                             const char *path)
 {
-    vitcl_status st = VITCL_OK;
     const vt_json *vision = vt_config_vision(c->family, config);
     const vt_keys *k = vt_config_class(c->family, config);
 
     if (c->source == VT_SOURCE_TIMM && config) {
-        VT_TRY(check_timm(vt_json_get(config, "model_args"), k, path));
-        VT_TRY(vt_preprocess_timm_keys(vt_json_get(config, "pretrained_cfg"),
+        VT_RET(check_timm(vt_json_get(config, "model_args"), k, path));
+        VT_RET(vt_preprocess_timm_keys(vt_json_get(config, "pretrained_cfg"),
                                        path));
     } else if (c->source == VT_SOURCE_HF) {
-        VT_TRY(check_hf(vision, k, config, path));
+        VT_RET(check_hf(vision, k, config, path));
         if (vision != config)
-            VT_TRY(check_hf(config, &towers, config, path));
-        VT_TRY(vt_fields_agree(c, k, vision, path));
+            VT_RET(check_hf(config, &towers, config, path));
+        VT_RET(vt_fields_agree(c, k, vision, path));
     }
-done:
-    return st;
+    return VITCL_OK;
 }

@@ -260,7 +260,6 @@ void vt_begin_timm(vt_config *c, const vt_json *config)
 vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
                                const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
     const vt_json *args = vt_json_get(config, "model_args");
     const char *name = c->name, *bad = NULL, *none = NULL;
     const bool other = c->width != 0; /* not the one that the name has */
@@ -274,44 +273,40 @@ vitcl_status vt_configure_timm(vt_config *c, const vt_json *config,
     /* which parts are optional */
     c->pos_optional |= c->said.pos && strcmp(c->said.pos, "learn") != 0;
     c->norm_optional = !c->said.final_norm || says(c, VT_SAYS_BARE);
-    VT_TRY(timm_positions(c, path));
-    VT_TRY(vt_read_patch(c, w, path));
-    VT_TRY(timm_patch(c, config, path));
+    VT_RET(timm_positions(c, path));
+    VT_RET(vt_read_patch(c, w, path));
+    VT_RET(timm_patch(c, config, path));
     vt_read_flags(c, w);
     c->pos_embed &= c->pos_kind == VT_POS_1D;
     timm_tokens(c, args);
     c->diff = vt_weight_has(w, "blocks.0.attn.lambda_q1");
-    VT_TRY(timm_norm(c, path));
+    VT_RET(timm_norm(c, path));
     if (!c->heads) {
         const int n = (int)vt_family_says(c, VT_SAYS_HEADS)->number;
 
         c->heads = n > 0 ? n : other ? 0 : c->width / -n;
         if (other && !c->heads)
-            VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+            return vt_fail(VITCL_EUNSUPPORTED,
                            "%s: model_args has embed_dim without num_heads; "
                            "add the number that timm's %.60s has",
-                           path, name));
+                           path, name);
     }
-    if (bad) {
-        st = vt_bad_number(path, bad);
-        goto done;
-    }
-    VT_TRY(timm_refuse(c, args, w, path));
+    if (bad)
+        return vt_bad_number(path, bad);
+    VT_RET(timm_refuse(c, args, w, path));
     c->eps = has(args, "norm_layer")
                  ? 1e-6f
                  : (float)vt_family_says(c, VT_SAYS_EPS)->number;
     c->pos_rule = VT_POS_TIMM;
     if (c->swiglu && vt_config_text(args, "act_layer")[0] &&
         c->act != VT_ACT_SILU)
-        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+        return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: act_layer \"%s\" in place of SwiGLU's silu is not "
                        "supported",
-                       path, vt_config_text(args, "act_layer")));
-    VT_TRY(timm_pool(c, path));
-    VT_TRY(vt_check_sizes(c, path));
-    VT_TRY(vt_read_positions(c, w, path));
-done:
-    return st;
+                       path, vt_config_text(args, "act_layer"));
+    VT_RET(timm_pool(c, path));
+    VT_RET(vt_check_sizes(c, path));
+    return vt_read_positions(c, w, path);
 }
 
 vitcl_status vt_refuse_groups(const vt_json *args, const char *path)

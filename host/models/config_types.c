@@ -47,7 +47,6 @@ static vitcl_status check(const vt_json *o, const vt_json_row *rows, size_t n,
 
 vitcl_status vt_config_names(const vt_json *config, const char *path)
 {
-    vitcl_status st = VITCL_OK;
     const vt_json *named = vt_json_at(vt_json_get(config, "architectures"), 0);
     const char *word;
 
@@ -56,21 +55,15 @@ vitcl_status vt_config_names(const vt_json *config, const char *path)
     if (named && !vt_json_string(&word, named))
         return vt_fail(VITCL_ECORRUPT,
                        "%s: the config's architectures are not strings", path);
-    VT_TRY(check(config, names, VT_COUNT(names), path));
-done:
-    return st;
+    return check(config, names, VT_COUNT(names), path);
 }
 
 vitcl_status vt_config_types(const vt_family *f, const vt_json *config,
                              const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(check(config, model_fields, VT_COUNT(model_fields), path));
-    VT_TRY(vt_fields_check(vt_config_class(f, config), vt_config_own(f, config),
+    VT_RET(check(config, model_fields, VT_COUNT(model_fields), path));
+    VT_RET(vt_fields_check(vt_config_class(f, config), vt_config_own(f, config),
                            path));
-    VT_TRY(check(vt_json_get(config, "pretrained_cfg"), timm_cfg,
-                 VT_COUNT(timm_cfg), path));
-done:
-    return st;
+    return check(vt_json_get(config, "pretrained_cfg"), timm_cfg,
+                 VT_COUNT(timm_cfg), path);
 }

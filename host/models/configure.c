@@ -51,11 +51,10 @@ vitcl_status vt_config_begin(vt_config *c, const vt_json *config,
 vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
                              const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
     const vt_hf_class *k = vt_hf_class_of(c->family, vt_config_hf(config));
     const char *act = c->said.pooler_act;
 
-    VT_TRY(vt_read_patch(c, w, path));
+    VT_RET(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
     c->class_token = !k->no_class_token;
     c->dist_token = k->dist_token;
@@ -68,12 +67,10 @@ vitcl_status vt_configure_hf(vt_config *c, const vt_json *config,
     c->pooler = c->classes ? 0 : vt_weight_dim(w, "pooler.dense.weight", 0);
     c->pooler_act = VT_ACT_TANH;
     if (act && act[0] && c->pooler && !vt_act_parse(&c->pooler_act, act))
-        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
-                       "%s: pooler_act \"%s\" is not supported", path, act));
-    VT_TRY(vt_check_sizes(c, path));
-    VT_TRY(vt_read_positions(c, w, path));
-done:
-    return st;
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: pooler_act \"%s\" is not supported", path, act);
+    VT_RET(vt_check_sizes(c, path));
+    return vt_read_positions(c, w, path);
 }
 
 /* ---- Google's .npz ---- */
@@ -97,12 +94,11 @@ static int npz_heads(const vt_weights *w)
 vitcl_status vt_configure_npz(vt_config *c, const vt_weights *w,
                               const char *path)
 {
-    vitcl_status st = VITCL_OK;
     int rows, side;
 
     c->source = VT_SOURCE_NPZ;
     snprintf(c->name, sizeof c->name, "npz");
-    VT_TRY(vt_read_patch(c, w, path));
+    VT_RET(vt_read_patch(c, w, path));
     vt_read_flags(c, w);
     c->heads = npz_heads(w);
     c->eps = 1e-6f;
@@ -119,15 +115,13 @@ vitcl_status vt_configure_npz(vt_config *c, const vt_weights *w,
         side = (int)lround(sqrt((double)VT_MAX(rows - c->class_token, 0)));
     c->height = side * c->patch_h;
     c->width_px = side * c->patch_w;
-    VT_TRY(vt_check_sizes(c, path));
+    VT_RET(vt_check_sizes(c, path));
     if (!c->pos_embed)
-        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+        return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: no position embedding in the file, so the size of "
                        "its pictures is unknown",
-                       path));
-    VT_TRY(vt_read_positions(c, w, path));
-done:
-    return st;
+                       path);
+    return vt_read_positions(c, w, path);
 }
 
 vitcl_status vt_configure(vt_config *c, const vt_json *config,

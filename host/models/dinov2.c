@@ -56,25 +56,22 @@ done:
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
     if (!config)
         return original(c, w, path);
-    VT_TRY(vt_configure(c, config, w, path));
+    VT_RET(vt_configure(c, config, w, path));
     if (c->source == VT_SOURCE_HF) {
         c->layer_scale = true;
         c->pos_rule = strncmp(vt_config_hf(config), "tipsv2", 6) == 0
                           ? VT_POS_SMOOTH
                       : c->registers ? VT_POS_TIMM
                                      : VT_POS_HF;
-        VT_TRY(vt_check_square(c, path));
+        VT_RET(vt_check_square(c, path));
         if (c->classes) {
             c->pool = VT_POOL_CLS_MEAN;
             c->pool_first = 1 + c->registers;
         }
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void build(vt_plan *p, const vt_model *m, vt_val pixels,

@@ -44,16 +44,14 @@ vitcl_status vt_fields_check(const vt_keys *k, const vt_json *o,
         [VT_IS_SCALE] = VT_JSON_NUMBER,
         [VT_IS_ONLY] = 0, /* with the other keys */
     };
-    vitcl_status st = VITCL_OK;
 
     EACH(f, k) {
         const vt_json_row row = {f->key, types[f->kind]};
 
         if (row.types)
-            VT_TRY(vt_json_types(o, &row, 1, "the config's", path));
+            VT_RET(vt_json_types(o, &row, 1, "the config's", path));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static void *member(vt_config *c, const vt_field *f)
@@ -89,7 +87,6 @@ static vitcl_status read_text(vt_config *c, const vt_field *f, const char *word,
 vitcl_status vt_fields_read(vt_config *c, const vt_keys *k, const vt_json *o,
                             const char *path)
 {
-    vitcl_status st = VITCL_OK;
     const char *bad = NULL, *word = "";
 
     EACH(f, k) {
@@ -125,15 +122,13 @@ vitcl_status vt_fields_read(vt_config *c, const vt_keys *k, const vt_json *o,
         case VT_IS_WORD:
         case VT_IS_ACT:
             if (vt_json_string(&word, v))
-                VT_TRY(read_text(c, f, word, path));
+                VT_RET(read_text(c, f, word, path));
             break;
         default:
             break;
         }
     }
-    st = bad ? vt_bad_number(path, bad) : st;
-done:
-    return st;
+    return bad ? vt_bad_number(path, bad) : VITCL_OK;
 }
 
 vitcl_status vt_fields_agree(const vt_config *c, const vt_keys *k,

@@ -40,24 +40,22 @@ static bool match(const vt_json *config, const vt_weights *w)
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
     const bool npz = !config;
     const int kernel = vt_weight_dim(w, "patch_embed.proj.weight", -1);
 
     c->stem_only = vt_weight_has(w, STEM "conv.weight") ||
                    vt_weight_has(w, STEM "norm.weight");
-    VT_TRY(vt_stdconv_read(c, w, STEM, c->stem_only ? "" : "stem.", path));
+    VT_RET(vt_stdconv_read(c, w, STEM, c->stem_only ? "" : "stem.", path));
     if (kernel < 1 || kernel > 64)
-        VT_TRY(vt_fail(VITCL_ECORRUPT,
-                       "%s: the ResNet stem has an unusable size", path));
+        return vt_fail(VITCL_ECORRUPT,
+                       "%s: the ResNet stem has an unusable size", path);
     c->patch_h = c->patch_w = kernel * vt_stdconv_stride(c);
     /* in a .npz file a stem without stages has the same names as others */
     if (npz)
-        VT_TRY(vt_configure_npz(c, w, path));
+        VT_RET(vt_configure_npz(c, w, path));
     else
-        VT_TRY(vt_configure_timm(c, config, w, path));
-done:
-    return st;
+        VT_RET(vt_configure_timm(c, config, w, path));
+    return VITCL_OK;
 }
 
 static vt_val block(vt_plan *p, const vt_config *c, vt_val x, int s, int b)

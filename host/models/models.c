@@ -29,23 +29,21 @@ static bool has_processor(const vt_model *m)
  * processor's settings, and looks there first. */
 static vitcl_status load_processor(vt_model *m, const char *path)
 {
-    vitcl_status st = VITCL_OK;
     const vt_json *part;
 
     if (!has_processor(m))
         return VITCL_OK;
     m->processor_name = "processor_config.json";
-    VT_TRY(vt_sidecar_json(&m->processor_file, path, m->processor_name));
+    VT_RET(vt_sidecar_json(&m->processor_file, path, m->processor_name));
     part = vt_json_get(m->processor_file, "image_processor");
     if (!part) {
         vt_json_free(m->processor_file), m->processor_file = NULL;
         m->processor_name = "preprocessor_config.json";
-        VT_TRY(vt_sidecar_json(&m->processor_file, path, m->processor_name));
+        VT_RET(vt_sidecar_json(&m->processor_file, path, m->processor_name));
         part = m->processor_file;
     }
     m->preprocessor = part;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* names: a list, or {"0": text}; NULL or empty: none. Another number of names
@@ -116,21 +114,18 @@ done:
  * HF: id2label{"0": text}. */
 static vitcl_status read_labels(vt_model *m)
 {
-    vitcl_status st = VITCL_OK;
     const char *key = "label_names";
     const vt_json *names = vt_json_get(m->json, key);
     const vt_json *texts = vt_json_get(m->json, "label_descriptions");
     const uint32_t n = (uint32_t)VT_MAX(m->config.classes, 0);
 
-    VT_TRY(VT_NEW(&m->label, n + 1));
-    VT_TRY(VT_NEW(&m->longname, n + 1));
+    VT_RET(VT_NEW(&m->label, n + 1));
+    VT_RET(VT_NEW(&m->longname, n + 1));
     m->labels = n;
     if (m->config.source == VT_SOURCE_HF && !names)
         names = vt_json_get(m->json, key = "id2label");
-    VT_TRY(read_names(m, names, key));
-    VT_TRY(read_longnames(m, texts));
-done:
-    return st;
+    VT_RET(read_names(m, names, key));
+    return read_longnames(m, texts);
 }
 
 /* [least, most]; older trainings wrote none. */

@@ -84,32 +84,27 @@ static vitcl_status of_timm(vt_config *c, const vt_json *config,
                             const vt_weights *w, const char *path)
 {
     const char *how = c->said.pos ? c->said.pos : "learned";
-    vitcl_status st;
 
-    VT_TRY(read_grid(c, w, path));
+    VT_RET(read_grid(c, w, path));
     c->pos_optional = c->pos_axes || !how[0] || strcmp(how, "none") == 0;
-    VT_TRY(vt_configure_timm(c, config, w, path));
+    VT_RET(vt_configure_timm(c, config, w, path));
     c->pos_embed |= c->pos_axes;
-    VT_TRY(read_rule(c, path));
+    VT_RET(read_rule(c, path));
     c->budget = c->height / c->patch_h * (c->width_px / c->patch_w);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status of_hf(vt_config *c, const vt_json *config,
                           const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
     c->pos_h = c->pos_w = (int)sqrt((double)c->budget);
     if (!c->budget || c->pos_h * c->pos_w != c->budget)
-        VT_TRY(vt_bad_number(path, "num_patches"));
-    VT_TRY(vt_map_configure(c, config, w, path));
+        VT_RET(vt_bad_number(path, "num_patches"));
+    VT_RET(vt_map_configure(c, config, w, path));
     c->pos_rule = VT_POS_SMOOTH;
     c->height = c->pos_h * c->patch_h;
     c->width_px = c->pos_w * c->patch_w;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status configure(vt_config *c, const vt_json *config,

@@ -132,11 +132,10 @@ static vitcl_status read_act(vt_config *c, const vt_json *t, const char *path)
 {
     const vt_json *kwargs = vt_json_get(t, "act_kwargs");
     const char *how = vt_config_text(kwargs, "approximate");
-    vitcl_status st = VITCL_OK;
 
     if (vt_json_count(kwargs) == 0)
         return VITCL_OK;
-    VT_TRY(check_types(kwargs, act_types, VT_COUNT(act_types), path));
+    VT_RET(check_types(kwargs, act_types, VT_COUNT(act_types), path));
     if (vt_json_count(kwargs) != 1 || !vt_json_get(kwargs, "approximate") ||
         c->act != VT_ACT_GELU || !vt_one_of("none|tanh", how))
         return vt_fail(VITCL_EUNSUPPORTED,
@@ -145,8 +144,7 @@ static vitcl_status read_act(vt_config *c, const vt_json *t, const char *path)
                        path);
     if (strcmp(how, "tanh") == 0)
         c->act = VT_ACT_GELU_TANH;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status read_eps(vt_config *c, const vt_json *t, const char *path)
@@ -203,7 +201,6 @@ vitcl_status vt_tower_open_clip(vt_config *c, const vt_json *config,
     const vt_json *m = model_of(config), *t = vt_json_get(m, "text_cfg");
     const char *bad = NULL, *name = vt_config_text(t, "hf_model_name");
     bool quick = false, all = false;
-    vitcl_status st = VITCL_OK;
 
     if (!vt_json_is_object(t))
         return vt_fail(VITCL_ECORRUPT,
@@ -212,9 +209,9 @@ vitcl_status vt_tower_open_clip(vt_config *c, const vt_json *config,
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: its text tower is %.100s, which is not supported",
                        path, name);
-    VT_TRY(check_keys(t, "text_cfg", &text_keys, path));
-    VT_TRY(check_types(m, model_types, VT_COUNT(model_types), path));
-    VT_TRY(check_types(t, text_types, VT_COUNT(text_types), path));
+    VT_RET(check_keys(t, "text_cfg", &text_keys, path));
+    VT_RET(check_types(m, model_types, VT_COUNT(model_types), path));
+    VT_RET(check_types(t, text_types, VT_COUNT(text_types), path));
     snprintf(c->name, sizeof c->name, "open_clip");
     c->source = VT_SOURCE_TIMM;
     c->width = 512, c->heads = 8, c->depth = 12;
@@ -227,11 +224,9 @@ vitcl_status vt_tower_open_clip(vt_config *c, const vt_json *config,
     vt_config_number(&c->vocabulary, t, "vocab_size", VT_MOST_WORDS, &bad);
     if (!vt_config_number(&c->projection, m, "embed_dim", VT_MOST_WIDTH, &bad))
         bad = "embed_dim";
-    VT_TRY(read_end(c, t, &bad, path));
-    if (bad) {
-        st = vt_bad_number(path, bad);
-        goto done;
-    }
+    VT_RET(read_end(c, t, &bad, path));
+    if (bad)
+        return vt_bad_number(path, bad);
     c->mlp = vt_weight_dim(w, "blocks.0.mlp.fc1.weight", 0);
     vt_json_bool(&quick, vt_json_get(m, "quick_gelu"));
     vt_json_bool(&all, vt_json_get(t, "no_causal_mask"));
@@ -239,11 +234,9 @@ vitcl_status vt_tower_open_clip(vt_config *c, const vt_json *config,
     c->act = quick ? VT_ACT_GELU_QUICK : VT_ACT_GELU;
     c->sigmoid = vt_weight_has(w, "logit_bias");
     if (c->mlp > VT_MOST_MLP)
-        VT_TRY(vt_fail(VITCL_ECORRUPT, "%s: an MLP of %d", path, c->mlp));
-    VT_TRY(read_act(c, t, path));
-    VT_TRY(read_eps(c, t, path));
-done:
-    return st;
+        return vt_fail(VITCL_ECORRUPT, "%s: an MLP of %d", path, c->mlp);
+    VT_RET(read_act(c, t, path));
+    return read_eps(c, t, path);
 }
 
 /* ---- the picture tower ---- */

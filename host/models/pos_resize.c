@@ -40,14 +40,10 @@ static void taps_free(taps *t)
 
 static vitcl_status taps_new(taps *t, int n, int most)
 {
-    vitcl_status st = VITCL_OK;
-
     t->n = n;
     t->most = most;
-    VT_TRY(VT_NEW(&t->index, (size_t)n * (size_t)most));
-    VT_TRY(VT_NEW(&t->weight, (size_t)n * (size_t)most));
-done:
-    return st;
+    VT_RET(VT_NEW(&t->index, (size_t)n * (size_t)most));
+    return VT_NEW(&t->weight, (size_t)n * (size_t)most);
 }
 
 /* Keys' cubic convolution kernel. */
@@ -74,11 +70,10 @@ static int clamp(int i, int n)
 
 static vitcl_status taps_antialiased(taps *t, int in, int out, bool bilinear)
 {
-    vitcl_status st = VITCL_OK;
     const double scale = (double)in / out, wide = scale > 1 ? scale : 1;
     const double support = (bilinear ? 1 : 2) * wide;
 
-    VT_TRY(taps_new(t, out, 2 * (int)ceil(support) + 1));
+    VT_RET(taps_new(t, out, 2 * (int)ceil(support) + 1));
     for (int i = 0; i < out; i++) {
         const double centre = scale * (i + 0.5);
         const int first = VT_MAX((int)(centre - support + 0.5), 0);
@@ -95,15 +90,12 @@ static vitcl_status taps_antialiased(taps *t, int in, int out, bool bilinear)
                                 sum);
         }
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status taps_bicubic(taps *t, int in, int out, double scale)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(taps_new(t, out, 4));
+    VT_RET(taps_new(t, out, 4));
     for (int i = 0; i < out; i++) {
         const double x = scale * (i + 0.5) - 0.5;
         const int base = (int)floor(x);
@@ -112,15 +104,12 @@ static vitcl_status taps_bicubic(taps *t, int in, int out, double scale)
             t->weight[4 * i + k] = (float)cubic(x - (base - 1 + k), -0.75);
         }
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status taps_linear(taps *t, int in, int out, bool corners)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(taps_new(t, out, 2));
+    VT_RET(taps_new(t, out, 2));
     for (int i = 0; i < out; i++) {
         double x = ((double)in / out) * (i + 0.5) - 0.5;
         if (corners)
@@ -132,8 +121,7 @@ static vitcl_status taps_linear(taps *t, int in, int out, bool corners)
         t->weight[2 * i] = (float)(1 - (x - base));
         t->weight[2 * i + 1] = (float)(x - base);
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The positions of the n = 2h-1 samples of an axis on the new axis: 0 in the

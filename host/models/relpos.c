@@ -30,11 +30,10 @@
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
     const char *type = c->said.rel_pos;
 
     c->pos_optional = true;
-    VT_TRY(vt_configure_timm(c, config, w, path));
+    VT_RET(vt_configure_timm(c, config, w, path));
     c->rel_pos = VT_TABLE_MLP;
     c->rel_pos_shared = strstr(c->name, "srelpos_") != NULL;
     c->rel_pos_swin = type && strstr(type, "swin");
@@ -45,8 +44,7 @@ static vitcl_status configure(vt_config *c, const vt_json *config,
         if (strstr(name, "relative_position_bias_table"))
             c->rel_pos = VT_TABLE_LEARNT;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The MLP's input for offset d along an axis of n patches. */

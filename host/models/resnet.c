@@ -29,34 +29,30 @@
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
     const vt_json *cfg = vt_json_get(config, "pretrained_cfg");
     const char *bad = NULL;
 
     if (!vt_config_pair(&c->height, &c->width_px, cfg, "input_size", &bad))
         c->height = c->width_px = 224;
-    if (bad) {
-        st = vt_bad_number(path, bad);
-        goto done;
-    }
+    if (bad)
+        return vt_bad_number(path, bad);
     /* timm writes 0 classes for a model without a head */
     vt_config_number(&c->classes, config, "num_classes", INT32_MAX, &bad);
     if (!c->classes)
         c->classes = vt_weight_dim(w, "head.fc.weight", 0);
-    VT_TRY(vt_stdconv_read(c, w, "", "stem.", path));
+    VT_RET(vt_stdconv_read(c, w, "", "stem.", path));
     if (!c->stem_stages)
-        VT_TRY(vt_fail(VITCL_ECORRUPT,
+        return vt_fail(VITCL_ECORRUPT,
                        "%s: stages.0.blocks.0.conv1.weight is missing (the "
                        "file looks like a BiT ResNet)",
-                       path));
+                       path);
     c->width = c->stem_width[c->stem_stages];
     for (int s = 0; s < c->stem_stages; s++)
         c->depth += c->stem_layers[s];
     c->patch_h = c->patch_w = vt_stdconv_stride(c);
     c->head_bias = true;
     c->pool = VT_POOL_MEAN;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Without dropout, which comes only before the head, as in timm: the paper has

@@ -123,53 +123,43 @@ static void begin(vt_config *c)
 static vitcl_status of_timm(vt_config *c, const vt_json *config,
                             const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
     c->pos_optional = !c->said.rows;
-    VT_TRY(vt_configure_timm(c, config, w, path));
-    VT_TRY(groups(c, w, path));
+    VT_RET(vt_configure_timm(c, config, w, path));
+    VT_RET(groups(c, w, path));
     if (!c->kv_heads)
-        VT_TRY(vt_refuse_groups(vt_json_get(config, "model_args"), path));
+        VT_RET(vt_refuse_groups(vt_json_get(config, "model_args"), path));
     c->eps = find(c->name)->eps;
     if (!c->said.rotary)
         c->rope.kind = VT_ROPE_NONE;
     if (c->attn_pool) /* it pools the prefix tokens, too */
         c->pool_all = true, c->pool_first = 0;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status of_hf(vt_config *c, const vt_json *config,
                           const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
     c->rope.kind = VT_ROPE_CENTRES;
     c->rope.halves = true;
     if (c->rope.temperature == 0) /* not given */
         c->rope.temperature = 100;
     c->pos_optional = true;
-    VT_TRY(vt_configure_hf(c, config, w, path));
+    VT_RET(vt_configure_hf(c, config, w, path));
     c->layer_scale = true;
     if (c->swiglu && c->act != VT_ACT_SILU)
-        VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+        return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: hidden_act in place of a gated MLP's silu is not "
                        "supported",
-                       path));
-done:
-    return st;
+                       path);
+    return VITCL_OK;
 }
 
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(find(vt_config_timm(config)) ? of_timm(c, config, w, path)
+    VT_RET(find(vt_config_timm(config)) ? of_timm(c, config, w, path)
                                         : of_hf(c, config, w, path));
-    VT_TRY(vt_rope_check(c, path));
-done:
-    return st;
+    return vt_rope_check(c, path);
 }
 
 void vt_rope_build(vt_plan *p, const vt_model *m, vt_val pixels,

@@ -133,7 +133,6 @@ vitcl_status vt_tower_hf(vt_config *c, const vt_json *config, const char *path)
     const vt_json *v = text_config(config);
     const vt_text_class *k = class_of(config)->text;
     const char *bad = NULL, *arch = vt_config_hf(config);
-    vitcl_status st = VITCL_OK;
 
     vt_json_string(&arch, vt_json_at(vt_json_get(config, "architectures"), 0));
     snprintf(c->name, sizeof c->name, "%s", arch);
@@ -146,8 +145,8 @@ vitcl_status vt_tower_hf(vt_config *c, const vt_json *config, const char *path)
     c->act = k->act, c->eps = k->eps;
     c->end_kind = k->end_kind;
     c->logit_scale = k->logit_scale, c->logit_bias = k->logit_bias;
-    VT_TRY(vt_fields_check(&keys, v, path));
-    VT_TRY(vt_fields_read(c, &keys, v, path));
+    VT_RET(vt_fields_check(&keys, v, path));
+    VT_RET(vt_fields_read(c, &keys, v, path));
     if (c->end == 2 && k->two_is_highest)
         c->end_kind = VT_END_HIGHEST;
     c->projection = c->width;
@@ -158,11 +157,7 @@ vitcl_status vt_tower_hf(vt_config *c, const vt_json *config, const char *path)
     if (!k->projection)
         vt_config_number(&c->projection, config, "projection_dim",
                          VT_MOST_WIDTH, &bad);
-    if (bad) {
-        st = vt_bad_number(path, bad);
-        goto done;
-    }
-    VT_TRY(read_plain(config, path));
-done:
-    return st;
+    if (bad)
+        return vt_bad_number(path, bad);
+    return read_plain(config, path);
 }

@@ -343,17 +343,15 @@ static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
     const bool dpt = strcmp(vt_config_hf(config), "dpt") == 0;
-    vitcl_status st = VITCL_OK;
 
-    VT_TRY(vt_configure(c, config, w, path));
+    VT_RET(vt_configure(c, config, w, path));
     if (c->source == VT_SOURCE_HF && !c->class_token) /* I-JEPA */
         c->pool = VT_POOL_MEAN;
     if (dpt) {
         c->pos_rule = VT_POS_LINEAR;
-        VT_TRY(vt_check_square(c, path));
+        VT_RET(vt_check_square(c, path));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Everything after the embedding. */

@@ -23,18 +23,15 @@
 static vitcl_status configure(vt_config *c, const vt_json *config,
                               const vt_weights *w, const char *path)
 {
-    vitcl_status st = VITCL_OK;
-
-    VT_TRY(vt_configure_hf(c, config, w, path));
+    VT_RET(vt_configure_hf(c, config, w, path));
     c->tokens_last = true;
     if (c->pos_prefix != 1 + c->registers)
-        VT_TRY(vt_fail(VITCL_ECORRUPT,
+        return vt_fail(VITCL_ECORRUPT,
                        "%s: the positions are not of %d detection tokens", path,
-                       c->registers));
+                       c->registers);
     if (c->said.between && c->depth > 1)
         c->pos_injection = VT_AT_BETWEEN;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* x plus the positions behind block i. */

@@ -146,17 +146,15 @@ static vitcl_status repeat(contest *x)
     const size_t terms = (size_t)x->d.K, rows = (size_t)x->d.M,
                  own = (size_t)x->own;
     float *a = NULL;
-    vitcl_status st = VITCL_OK;
 
     if (own <= rows)
-        return st;
-    VT_TRY(VT_NEW(&a, own * terms));
+        return VITCL_OK;
+    VT_RET(VT_NEW(&a, own * terms));
     for (size_t r = 0; r < own; r++)
         memcpy(a + r * terms, x->a + r % rows * terms, terms * sizeof *a);
     free(x->a);
     x->a = a;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Has this form the same result for the product's own rows? */

@@ -21,17 +21,15 @@ static const vt_json_row rows[] = {
 vitcl_status vt_token_list_add(vt_token_list *l, const vt_token *token,
                                const char *name)
 {
-    vitcl_status st = VITCL_OK;
     vt_token copy = *token;
 
     if (l->n >= VT_ADDED_MAX)
         return vt_fail(VITCL_EUNSUPPORTED, "%s: more than %d added tokens",
                        name, VT_ADDED_MAX);
-    VT_TRY(vt_grow(&l->list, &l->cap, l->n + 1, sizeof *l->list));
-    VT_TRY(vt_strdup(&copy.s, token->s));
+    VT_RET(vt_grow(&l->list, &l->cap, l->n + 1, sizeof *l->list));
+    VT_RET(vt_strdup(&copy.s, token->s));
     l->list[l->n++] = copy;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 const vt_token *vt_token_list_find(const vt_token_list *l, const char *s)
@@ -53,7 +51,6 @@ void vt_token_list_free(vt_token_list *l)
 vitcl_status vt_token_read(vt_token *out, const vt_json *v, bool special,
                            const char *name)
 {
-    vitcl_status st = VITCL_OK;
     const char *s = NULL;
     bool normal;
 
@@ -70,7 +67,7 @@ vitcl_status vt_token_read(vt_token *out, const vt_json *v, bool special,
                            "%s: an added token has \"%.40s\", which is unknown",
                            name, vt_json_key(m));
     }
-    VT_TRY(vt_json_types(v, rows, VT_COUNT(rows), "an added token's", name));
+    VT_RET(vt_json_types(v, rows, VT_COUNT(rows), "an added token's", name));
     if (!vt_json_string(&s, vt_json_get(v, "content")))
         return vt_fail(VITCL_ECORRUPT, "%s: an added token is damaged", name);
     vt_json_bool(&out->left, vt_json_get(v, "lstrip"));
@@ -81,9 +78,7 @@ vitcl_status vt_token_read(vt_token *out, const vt_json *v, bool special,
     if (vt_json_bool(&normal, vt_json_get(v, "normalized")))
         out->normal = normal;
     out->whole = true;
-    st = vt_strdup(&out->s, s);
-done:
-    return st;
+    return vt_strdup(&out->s, s);
 }
 
 /* The id of what is not in the vocabulary: behind all others or, as
@@ -114,7 +109,6 @@ vitcl_status vt_added_add(vt_tokenizer *t, const vt_token *token,
 {
     vt_added *a = &t->added;
     vt_token add = *token;
-    vitcl_status st = VITCL_OK;
     const size_t n = strlen(token->s);
     int32_t at = vt_vocab_find(&a->names, token->s, n);
     int64_t id;
@@ -132,12 +126,11 @@ vitcl_status vt_added_add(vt_tokenizer *t, const vt_token *token,
                            name);
         add.id = (int32_t)id;
         at = (int32_t)a->all.n;
-        VT_TRY(vt_vocab_add(&a->names, token->s, n, a->all.n, name));
-        VT_TRY(vt_token_list_add(&a->all, &add, name));
+        VT_RET(vt_vocab_add(&a->names, token->s, n, a->all.n, name));
+        VT_RET(vt_token_list_add(&a->all, &add, name));
     }
     update(&a->all.list[at], &add);
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* The text by which a token is found: two may have the same, and the first
@@ -164,7 +157,6 @@ done:
 
 vitcl_status vt_added_finish(vt_tokenizer *t, const char *name)
 {
-    vitcl_status st = VITCL_OK;
     size_t room = 0;
 
     for (size_t i = 0; i < t->added.all.n; i++)
@@ -173,9 +165,8 @@ vitcl_status vt_added_finish(vt_tokenizer *t, const char *name)
     for (int special = 1; special >= 0; special--)
         for (size_t i = 0; i < t->added.all.n; i++)
             if (t->added.all.list[i].special == special)
-                VT_TRY(find_by(t, i, &room, name));
-done:
-    return st;
+                VT_RET(find_by(t, i, &room, name));
+    return VITCL_OK;
 }
 
 void vt_added_free(vt_added *a)

@@ -118,7 +118,6 @@ static vitcl_status check_key(bool *known, const key *keys, size_t n,
                               const vt_json *root, const vt_json *v,
                               const char *name)
 {
-    vitcl_status st = VITCL_OK;
     size_t i = 0;
 
     while (i < n && !vt_one_of(keys[i].row.keys, vt_json_key(v)))
@@ -126,10 +125,8 @@ static vitcl_status check_key(bool *known, const key *keys, size_t n,
     *known = i < n;
     if (i == n)
         return VITCL_OK;
-    VT_TRY(vt_json_types(root, &keys[i].row, 1, "the", name));
-    st = vt_json_only(v, keys[i].only, "the", name);
-done:
-    return st;
+    VT_RET(vt_json_types(root, &keys[i].row, 1, "the", name));
+    return vt_json_only(v, keys[i].only, "the", name);
 }
 
 static vitcl_status check_object(const vt_json *root, const char *name)
@@ -142,54 +139,49 @@ static vitcl_status check_object(const vt_json *root, const char *name)
 vitcl_status vt_token_keys_config(const vt_json *root, bool map,
                                   const char *name)
 {
-    vitcl_status st = VITCL_OK;
     const char *text;
     bool known;
 
-    VT_TRY(check_object(root, name));
+    VT_RET(check_object(root, name));
     for (const vt_json *v = vt_json_first(root); v; v = vt_json_next(v)) {
         /* these would come before the files of the folder, even null */
         if (map &&
             vt_one_of("vocab_file|merges_file|tokenizer_file", vt_json_key(v)))
-            VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+            return vt_fail(VITCL_EUNSUPPORTED,
                            "%s: %s is not supported in this file", name,
-                           vt_json_key(v)));
-        VT_TRY(check_key(&known, config_keys, VT_COUNT(config_keys), root, v,
+                           vt_json_key(v));
+        VT_RET(check_key(&known, config_keys, VT_COUNT(config_keys), root, v,
                          name));
         if (!known && vt_one_of(none, vt_json_key(v))) {
             if (!vt_json_string(&text, v) || *text) /* else "gguf_file": "" */
-                VT_TRY(vt_json_only(v, "", "the", name));
+                VT_RET(vt_json_only(v, "", "the", name));
         } else if (!known && !vt_one_of(idle, vt_json_key(v)))
             vt_log("tokenizer %s: transformers does not read %s, nor does "
                    "vitcl",
                    name, vt_json_key(v));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_token_keys_json(const vt_json *root, const char *name)
 {
-    vitcl_status st = VITCL_OK;
     bool known;
 
-    VT_TRY(check_object(root, name));
+    VT_RET(check_object(root, name));
     for (const vt_json *v = vt_json_first(root); v; v = vt_json_next(v)) {
-        VT_TRY(
+        VT_RET(
             check_key(&known, json_keys, VT_COUNT(json_keys), root, v, name));
         if (!known)
-            VT_TRY(vt_fail(VITCL_EUNSUPPORTED,
+            return vt_fail(VITCL_EUNSUPPORTED,
                            "%s: %s is not of a tokenizer.json", name,
-                           vt_json_key(v)));
+                           vt_json_key(v));
     }
-    VT_TRY(vt_json_types(vt_json_get(root, "model"), model_rows,
+    VT_RET(vt_json_types(vt_json_get(root, "model"), model_rows,
                          VT_COUNT(model_rows), "the model's", name));
-    VT_TRY(vt_json_types(vt_json_get(root, "padding"), side_rows,
+    VT_RET(vt_json_types(vt_json_get(root, "padding"), side_rows,
                          VT_COUNT(side_rows), "the padding's", name));
-    VT_TRY(vt_json_types(vt_json_get(root, "truncation"), side_rows, 1,
-                         "the truncation's", name));
-done:
-    return st;
+    return vt_json_types(vt_json_get(root, "truncation"), side_rows, 1,
+                         "the truncation's", name);
 }
 
 vitcl_status vt_token_keys_step(const vt_json *step, const char *name)

@@ -123,15 +123,12 @@ static vitcl_status text_of(char **out,
                             const vt_arch_spec *c)
 {
     vt_json_writer w = {.spaced = true, .depth = 1};
-    vitcl_status st;
     vt_text text;
 
-    VT_TRY(vt_text_open(&text));
+    VT_RET(vt_text_open(&text));
     w.f = text.f;
     put(&w, c);
-    VT_TRY(vt_text_take(out, &text));
-done:
-    return st;
+    return vt_text_take(out, &text);
 }
 
 vitcl_status vt_arch_spec_config(char **out, const vt_arch_spec *c,

@@ -84,7 +84,6 @@ static vitcl_status fold(vt_model_files *p)
 
 static vitcl_status copy(vt_model_files *p, vt_model *m, int height, int width)
 {
-    vitcl_status st = VITCL_OK;
     const vt_config *c = vt_model_config(m);
     int gh = 0, gw = 0;
     const bool native = height == c->height && width == c->width_px;
@@ -106,39 +105,36 @@ static vitcl_status copy(vt_model_files *p, vt_model *m, int height, int width)
             const uint64_t shape[3] = {1, rows, wide};
 
             snprintf(name, sizeof name, "%.32s@%dx%d", t->name, gh, gw);
-            VT_TRY(vt_model_files_add(&data, p, t->name, axis ? 2 : 3,
+            VT_RET(vt_model_files_add(&data, p, t->name, axis ? 2 : 3,
                                       axis ? shape + 1 : shape));
-            VT_TRY(vt_model_read_param(data, m, name, rows * wide));
+            VT_RET(vt_model_read_param(data, m, name, rows * wide));
             continue;
         }
-        VT_TRY(vt_model_files_add(&data, p, t->name, t->rank, t->shape));
-        VT_TRY(vt_weight_f32(data, vt_model_weights(m), t));
+        VT_RET(vt_model_files_add(&data, p, t->name, t->rank, t->shape));
+        VT_RET(vt_weight_f32(data, vt_model_weights(m), t));
     }
     if (folds(c))
-        VT_TRY(fold(p));
-done:
-    return st;
+        VT_RET(fold(p));
+    return VITCL_OK;
 }
 
 static vitcl_status add_head(vt_model_files *p, const vt_config *c,
                              uint32_t classes)
 {
-    vitcl_status st = VITCL_OK;
     const uint64_t shape[4] = {classes, (uint64_t)c->width, 1, 1};
     float *zeros;
 
     if (c->family->conv_head) { /* a 1x1 convolution */
-        VT_TRY(vt_model_files_add(&zeros, p, "head.fc.weight", 4, shape));
+        VT_RET(vt_model_files_add(&zeros, p, "head.fc.weight", 4, shape));
         return vt_model_files_add(&zeros, p, "head.fc.bias", 1, shape);
     }
-    VT_TRY(vt_model_files_add(&zeros, p, "head.weight", 2, shape));
-    VT_TRY(vt_model_files_add(&zeros, p, "head.bias", 1, shape));
+    VT_RET(vt_model_files_add(&zeros, p, "head.weight", 2, shape));
+    VT_RET(vt_model_files_add(&zeros, p, "head.bias", 1, shape));
     if (c->dist_token) {
-        VT_TRY(vt_model_files_add(&zeros, p, "head_dist.weight", 2, shape));
-        VT_TRY(vt_model_files_add(&zeros, p, "head_dist.bias", 1, shape));
+        VT_RET(vt_model_files_add(&zeros, p, "head_dist.weight", 2, shape));
+        VT_RET(vt_model_files_add(&zeros, p, "head_dist.bias", 1, shape));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- config.json ---- */
@@ -147,12 +143,11 @@ done:
 static vitcl_status keep_args(char **out, const vt_json *args, int height,
                               int width, bool native)
 {
-    vitcl_status st;
     vt_json_writer w = {.spaced = true};
     vt_text text;
     bool sized = !native;
 
-    VT_TRY(vt_text_open(&text));
+    VT_RET(vt_text_open(&text));
     w.f = text.f;
     for (const vt_json *m = vt_json_first(args); m; m = vt_json_next(m)) {
         if (strcmp(vt_json_key(m), "img_size") == 0) {
@@ -167,9 +162,7 @@ static vitcl_status keep_args(char **out, const vt_json *args, int height,
     }
     if (sized)
         vt_json_put(&w, "img_size:[%d %d]", height, width);
-    VT_TRY(vt_text_take(out, &text));
-done:
-    return st;
+    return vt_text_take(out, &text);
 }
 
 /* A hybrid's stem settings. */
@@ -178,10 +171,9 @@ static vitcl_status keep_stem(char **out, const vt_json *json)
     static const char *const keys[] = {"stem_width", "stem_layers",
                                        "stem_block", "stem_widths"};
     vt_json_writer w = {.spaced = true, .depth = 1};
-    vitcl_status st;
     vt_text text;
 
-    VT_TRY(vt_text_open(&text));
+    VT_RET(vt_text_open(&text));
     w.f = text.f;
     for (size_t i = 0; i < VT_COUNT(keys); i++) {
         const vt_json *m = vt_json_get(json, keys[i]);
@@ -191,9 +183,7 @@ static vitcl_status keep_stem(char **out, const vt_json *json)
             vt_json_print(vt_json_raw(&w), m);
         }
     }
-    VT_TRY(vt_text_take(out, &text));
-done:
-    return st;
+    return vt_text_take(out, &text);
 }
 
 bool vt_model_files_finetunes(const vt_model *m)

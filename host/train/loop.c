@@ -84,18 +84,15 @@ static bool patience_ends(const vt_loop *l, long steps)
 static vitcl_status not_finite(vt_loop *l, double loss, long step)
 {
     const bool resumes = *l->job->kept || (l->job->resume && l->feed.first > 0);
-    vitcl_status st;
     char what[192];
 
-    VT_TRY(vt_trainer_blame(what, sizeof what, l->trainer));
-    st = vt_fail(
+    VT_RET(vt_trainer_blame(what, sizeof what, l->trainer));
+    return vt_fail(
         VITCL_EINVAL,
         "step %ld: the loss is %g; first output that is not finite: %s; %s "
         "with a learning rate below %g%s",
         step + 1, loss, what, resumes ? "resume" : "start again", l->s->o.lr,
         resumes ? "; if that ends the same way, begin a new training run" : "");
-done:
-    return st;
 }
 
 /* Adds this step to its epoch's means. */

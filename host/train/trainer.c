@@ -279,30 +279,27 @@ done:
 
 vitcl_status vt_trainer_blame(char *out, size_t size, vt_trainer *t)
 {
-    vitcl_status st = VITCL_OK;
-
     snprintf(out, size, "nothing");
     for (int i = 0; i < t->backward_end; i++) {
         const vt_step *s = vt_plan_step(t->plan, i);
         const char *name;
 
-        VT_TRY(vt_plan_run_part(t->plan, i, i + 1));
+        VT_RET(vt_plan_run_part(t->plan, i, i + 1));
         for (int k = 0; k < VT_OUTS; k++) {
             bool good = true;
 
             if (s->out[k] == VT_NONE)
                 continue;
-            VT_TRY(all_finite(&good, t, s->out[k]));
+            VT_RET(all_finite(&good, t, s->out[k]));
             if (good)
                 continue;
             name = vt_value_of(t->plan, s->out[k])->name;
             snprintf(out, size, "step %d of the plan, %s%s%s", i, s->op->name,
                      name[0] ? " " : "", name);
-            goto done;
+            return VITCL_OK;
         }
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 void vt_trainer_begin(vt_trainer *t, long step, uint32_t micro_batch)

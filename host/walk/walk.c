@@ -227,30 +227,28 @@ done:
 static vitcl_status enter(bool *entered, vt_walk *w, const struct stat *of)
 {
     folder f = {.path = w->path};
-    vitcl_status st;
 
     *entered = false;
-    VT_TRY(remember(entered, w, of));
+    VT_RET(remember(entered, w, of));
     if (!*entered) {
         w->left.links++;
-        goto done;
+        return VITCL_OK;
     }
     *entered = false;
     if (w->depth == DEEPEST) {
         snprintf(w->error, sizeof w->error, "folders nested more than %d deep",
                  DEEPEST);
-        goto done;
+        return VITCL_OK;
     }
     f.count = scandir(f.path, &f.entry, not_itself, by_bytes);
     if (f.count < 0) {
         snprintf(w->error, sizeof w->error, "%s", strerror(errno));
-        goto done;
+        return VITCL_OK;
     }
     w->path = NULL;
     w->stack[w->depth++] = f;
     *entered = true;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_walk_begin(vt_walk *w, const char *path, uint32_t mark)
@@ -293,7 +291,6 @@ static vitcl_status next_entry(const char **name, vt_walk *w)
 
 vitcl_status vt_walk_next(vt_walk_found *out, vt_walk *w)
 {
-    vitcl_status st = VITCL_OK;
     const char *name;
     struct stat of;
     bool entered;
@@ -302,10 +299,10 @@ vitcl_status vt_walk_next(vt_walk_found *out, vt_walk *w)
     *out = (vt_walk_found){.mark = w->mark};
     w->error[0] = '\0';
     if (w->begin)
-        VT_TRY(enter_first(w));
+        VT_RET(enter_first(w));
     out->folder = w->error[0] != '\0';
     while (w->depth && !w->error[0]) {
-        VT_TRY(next_entry(&name, w));
+        VT_RET(next_entry(&name, w));
         if (!name) {
             free_entries(&w->stack[--w->depth]);
             continue;
@@ -315,21 +312,20 @@ vitcl_status vt_walk_next(vt_walk_found *out, vt_walk *w)
         if (k == BROKEN)
             snprintf(w->error, sizeof w->error, "%s", strerror(errno));
         if (k == FOLDER) {
-            VT_TRY(enter(&entered, w, &of));
+            VT_RET(enter(&entered, w, &of));
             out->folder = w->error[0] != '\0';
         }
         if (k == PICTURE) {
-            VT_TRY(
+            VT_RET(
                 vt_seen_add(&out->again, &out->mark, &w->seen, &of, w->mark));
             w->left.again += out->again;
             out->path = w->path;
-            goto done;
+            return VITCL_OK;
         }
     }
     out->path = w->error[0] ? w->path : NULL;
     out->error = w->error[0] ? w->error : NULL;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 vitcl_status vt_walk_read(vt_walk *w, const struct stat *file)

@@ -73,7 +73,6 @@ static vitcl_status take_share(const vt_weights *w, vt_tensor_part *p,
 static vitcl_status add_piece(vt_weights *w, const vt_tensor_part *v,
                               const char *to, const vt_row *r, const char *word)
 {
-    vitcl_status st;
     piece p = {.of = 1, .part = *v};
     vt_layout layout = r ? r->layout : VT_SAME;
 
@@ -83,16 +82,15 @@ static vitcl_status add_piece(vt_weights *w, const vt_tensor_part *v,
             layout = VT_FLAT;
         p.number = r->part;
         p.of = r->parts ? r->parts : 1;
-        VT_TRY(take_share(w, &p.part, r));
-        VT_TRY(
+        VT_RET(take_share(w, &p.part, r));
+        VT_RET(
             vt_tensor_part_lay_out(&p.part, layout, vt_tensors_path(w->raw)));
     }
-    VT_TRY(vt_grow(&w->pieces, &w->piece_cap, w->piece_count + 1,
+    VT_RET(vt_grow(&w->pieces, &w->piece_cap, w->piece_count + 1,
                    sizeof *w->pieces));
-    VT_TRY(vt_strdup(&p.name, to));
+    VT_RET(vt_strdup(&p.name, to));
     w->pieces[w->piece_count++] = p;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Tries every row on `name`, which is the tensor's without the prefix, or NULL
@@ -100,7 +98,6 @@ done:
 static vitcl_status apply_rows(vt_weights *w, const vt_tensor_part *v,
                                const char *whole, const char *name, bool *known)
 {
-    vitcl_status st = VITCL_OK;
     char to[VT_NAME_MAX + 64];
     unsigned numbers[2] = {0};
     const char *word;
@@ -119,17 +116,15 @@ static vitcl_status apply_rows(vt_weights *w, const vt_tensor_part *v,
                               word && strcmp(word, "bias") ? "weight" : word))
                 return vt_fail(VITCL_ECORRUPT, "%s: %.100s: name is too long",
                                vt_tensors_path(w->raw), what);
-            VT_TRY(add_piece(w, v, to, r, word));
+            VT_RET(add_piece(w, v, to, r, word));
         }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* Transformer/encoderblock/X [depth,...] -> depth blocks' X. */
 static vitcl_status apply_scanned(vt_weights *w, const vt_tensor_part *v,
                                   const char *rest, bool *known)
 {
-    vitcl_status st = VITCL_OK;
     char name[VT_NAME_MAX + 64];
 
     if (v->rank == 0 || v->shape[0] == 0 || v->shape[0] > DEPTH_MAX)
@@ -141,19 +136,17 @@ static vitcl_status apply_scanned(vt_weights *w, const vt_tensor_part *v,
         one.count = v->count / v->shape[0];
         one.first = i * one.count;
         snprintf(name, sizeof name, "Transformer/encoderblock_%u/%s", i, rest);
-        VT_TRY(apply_rows(w, &one, name, name, known));
+        VT_RET(apply_rows(w, &one, name, name, known));
         if (!*known)
             break;
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 static vitcl_status map_tensor(vt_weights *w, size_t index)
 {
     const vt_tensor *t = vt_tensors_at(w->raw, index);
     static const char scanned[] = "Transformer/encoderblock/";
-    vitcl_status st;
     vt_tensor_part v = {.tensor = t, .count = t->count, .rank = t->rank};
     const size_t n = strlen(w->prefix);
     const char *whole = w->names[index], *name;
@@ -168,15 +161,14 @@ static vitcl_status map_tensor(vt_weights *w, size_t index)
     else if (!inside || w->dialect->strict)
         name = NULL;
     if (name && strncmp(name, scanned, sizeof scanned - 1) == 0)
-        VT_TRY(apply_scanned(w, &v, name + sizeof scanned - 1, &known));
+        VT_RET(apply_scanned(w, &v, name + sizeof scanned - 1, &known));
     else
-        VT_TRY(apply_rows(w, &v, whole, name, &known));
+        VT_RET(apply_rows(w, &v, whole, name, &known));
     if (!known && name)
-        VT_TRY(add_piece(w, &v, name, NULL, NULL));
+        VT_RET(add_piece(w, &v, name, NULL, NULL));
     if (!known && !inside)
         w->names[index][0] = 0;
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- from pieces to weights ---- */
@@ -246,9 +238,7 @@ static vitcl_status join(const vt_weights *w, entry *e, const piece *p,
 
 static vitcl_status join_all(vt_weights *w)
 {
-    vitcl_status st;
-
-    VT_TRY(VT_NEW(&w->entries, w->piece_count));
+    VT_RET(VT_NEW(&w->entries, w->piece_count));
     if (w->piece_count)
         qsort(w->pieces, w->piece_count, sizeof *w->pieces, by_name_and_number);
     for (size_t i = 0, n; i < w->piece_count; i += n) {
@@ -258,10 +248,9 @@ static vitcl_status join_all(vt_weights *w)
         if (n > PARTS)
             return vt_fail(VITCL_ECORRUPT, "%s: %zu tensors map to %.100s",
                            vt_tensors_path(w->raw), n, w->pieces[i].name);
-        VT_TRY(join(w, &w->entries[w->count++], &w->pieces[i], n));
+        VT_RET(join(w, &w->entries[w->count++], &w->pieces[i], n));
     }
-done:
-    return st;
+    return VITCL_OK;
 }
 
 /* ---- which dialect ---- */

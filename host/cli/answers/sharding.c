@@ -116,8 +116,6 @@ int sharding_open(sharding *s, const picture_options *how, const char *output,
                   const words *operands, const model_options *model,
                   const row_settings *settings)
 {
-    int code;
-
     *s = (sharding){.stdout_fd = -1};
     if (how->shard && vt_shard_parse(&s->shard, how->shard) != VITCL_OK) {
         failed();
@@ -127,15 +125,14 @@ int sharding_open(sharding *s, const picture_options *how, const char *output,
         return EXIT_USAGE;
     if (!output)
         return EXIT_OK;
-    TRY(vt_partition_path(&s->path, output, s->shard));
+    RET(vt_partition_path(&s->path, output, s->shard));
     if (s->shard.n) {
-        TRY(vt_partition_folder(s->path));
-        TRY(describe(s, model, settings));
+        RET(vt_partition_folder(s->path));
+        RET(describe(s, model, settings));
         if (s->finished && operands)
-            TRY(compare_input(s, operands, how));
+            RET(compare_input(s, operands, how));
     }
-done:
-    return code;
+    return EXIT_OK;
 }
 
 int sharding_redirect(sharding *s)

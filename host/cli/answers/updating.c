@@ -9,15 +9,12 @@
 static int hold(updating *u, const char *index)
 {
     bool busy;
-    int code;
 
-    TRY(vt_newfile_hold(&busy, &u->held, index, false));
+    RET(vt_newfile_hold(&busy, &u->held, index, false));
     if (!busy)
-        goto done;
+        return EXIT_OK;
     note("%s: another run updates it; waiting for it to end", index);
-    TRY(vt_newfile_hold(&busy, &u->held, index, true));
-done:
-    return code;
+    return code_of(vt_newfile_hold(&busy, &u->held, index, true));
 }
 
 int updating_open(updating *u, const char *index)

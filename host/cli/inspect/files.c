@@ -292,17 +292,14 @@ static int write_as(inspect_files *f, const inspect_figure *g,
 int inspect_write(inspect_files *f, const inspect_figure *g)
 {
     static const char *const endings[] = {"safetensors", "json", "svg", "png"};
-    int code;
 
     for (size_t i = 0; i < 4; i++)
-        TRY(write_as(f, g, endings[i]));
+        RET(write_as(f, g, endings[i]));
     if (f->in_model)
-        TRY(append(&f->model, f, g, NULL, NULL));
+        RET(append(&f->model, f, g, NULL, NULL));
     else
         index_figure(&f->index, f, g);
-    TRY(flush_results());
-done:
-    return code;
+    return flush_results();
 }
 
 /* ---- the end ---- */
