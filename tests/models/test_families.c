@@ -1,6 +1,8 @@
 /*
- * test_families.c - the families' records: nothing in them is said twice.
+ * test_families.c - the families' records: nothing in them is said twice, and
+ * what is stored of their models stays.
  */
+#include "api/program.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "models/config.h"
@@ -140,5 +142,72 @@ Test(families, records)
             check_keys(f->args, f->name);
         check_classes(f);
         check_marks(f);
+    }
+}
+
+/* What an index and the parts of a run that are on users' disks hold of these
+ * models; made by the program before families had records. If one differs, each
+ * index of such a model is refused as another model's. */
+Test(families, stored_identities)
+{
+    static const struct {
+        const char *folder, *model, *pictures; /* their first digits */
+    } rows[] = {
+        {"models/hf_aimv2", "175b12dd04ea1c3c", "30c5e691f072d3c6"},
+        {"models/hf_altclip", "977e13a6157828e3", "30c5e691f072d3c6"},
+        {"models/hf_beit_new_names", "4a1f32a85201be99", "028bf0ae9073d0f0"},
+        {"models/hf_chinese_clip", "d4c9f01f52e585b5", "30c5e691f072d3c6"},
+        {"models/hf_clip", "b77f94a156ba9c6e", "30c5e691f072d3c6"},
+        {"models/hf_clip_classes", "0d13af17f1232cd8", "30c5e691f072d3c6"},
+        {"models/hf_data2vec", "2ab2f8a3e59e9b56", "028bf0ae9073d0f0"},
+        {"models/hf_deit", "6ee7a5f48a1e81ea", "541b365e714192d6"},
+        {"models/hf_dinov2", "a81a009a2d8c1519", "30c5e691f072d3c6"},
+        {"models/hf_dinov3", "cef427061fb7b1ee", "e4e429ba53ec1d96"},
+        {"models/hf_dpt", "b6c8e09044ee4620", "028bf0ae9073d0f0"},
+        {"models/hf_ijepa", "5482b4f584fa7456", "c2b96765b3a1bcea"},
+        {"models/hf_metaclip_2", "d00178141b27a986", "30c5e691f072d3c6"},
+        {"models/hf_naflex", "79eefe134ccb02fc", "823722e37753041b"},
+        {"models/hf_siglip", "2e1b0326f1c1d418", "eed8be4f59d347e1"},
+        {"models/hf_tipsv2", "12be90e65f14b4ee", "79af3234163855ad"},
+        {"models/hf_vit_new_names", "bae1e3666ef3b030", "c2b96765b3a1bcea"},
+        {"models/hf_yolos", "f9551f49e8063f93", "fbdb26f320302261"},
+        {"models/hybrid_basic", "9d38a4d052a4ded9", "f319c3b8c89a65cd"},
+        {"models/npz_vit", "997c04f0b71eeed2", "917d0137849acaeb"},
+        {"models/timm_aimv2", "5bb786f1f5fe7595", "616ed12d52f3fe94"},
+        {"models/timm_axial", "a808f0a1efeb2d90", "f319c3b8c89a65cd"},
+        {"models/timm_beit_resized", "0da1ffc4df464e2c", "616ed12d52f3fe94"},
+        {"models/timm_clip", "4e1992898a152a39", "616ed12d52f3fe94"},
+        {"models/timm_deit_distilled", "3bd9da06eb88d95e", "616ed12d52f3fe94"},
+        {"models/timm_diff", "f6c9fe09cf01729a", "616ed12d52f3fe94"},
+        {"models/timm_dinov3", "ab70e50fa8e0be8f", "616ed12d52f3fe94"},
+        {"models/timm_eva02_clip", "4abf0dc41fe859e3", "616ed12d52f3fe94"},
+        {"models/timm_mobileclip", "4522c1bb4e86074c", "9c5b94e5368a94c9"},
+        {"models/timm_naflex", "54b5b76b68f51846", "2600f0b5bab090f5"},
+        {"models/timm_relpos_cls", "e6c2ffa5cd0c80f3", "616ed12d52f3fe94"},
+        {"models/timm_resnet", "675aa868398ebf70", "3d78b874b1199707"},
+        {"models/timm_resnetd", "51dc60a41bec8f12", "03824cee9af23545"},
+        {"models/timm_siglip", "68c5ce6b3bd6583f", "616ed12d52f3fe94"},
+        {"models/timm_vit", "c30b2d52927e2677", "616ed12d52f3fe94"},
+        {"text/hf_clip", "b5fce6a47e677728", "30c5e691f072d3c6"},
+        {"text/hf_siglip2", "7f52006df9a513d7", "eed8be4f59d347e1"},
+        {"text/oc_clip", "dfa915c2589f24f6", "1aff60fb50a70fb0"},
+        {"text/oc_eva", "194e84af2ce59489", "75349a601b385802"},
+        {"text/oc_trunk", "0cfead47feaef856", "75349a601b385802"},
+    };
+
+    for (size_t i = 0; i < VT_COUNT(rows); i++) {
+        char path[256], model[65], pictures[65];
+        vitcl_model *m = NULL;
+
+        snprintf(path, sizeof path, VT_DATA "/%s", rows[i].folder);
+        cr_assert_eq(vitcl_model_load(&m, NULL, path), VITCL_OK, "%s",
+                     vitcl_last_error());
+        cr_assert_eq(vt_model_identity(model, pictures, m, 0, 0), VITCL_OK,
+                     "%s", vitcl_last_error());
+        cr_expect(strncmp(model, rows[i].model, 16) == 0, "%s: model %s", path,
+                  model);
+        cr_expect(strncmp(pictures, rows[i].pictures, 16) == 0,
+                  "%s: pictures %s", path, pictures);
+        vitcl_model_free(m);
     }
 }
