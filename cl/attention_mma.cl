@@ -154,7 +154,7 @@
 #endif
 
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
-attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
+attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV ROUND_ARGS)
 {
     local uint4 tk[STAGES][ROWS_CHUNKS], tv[STAGES][V_CHUNKS];
     SCRATCHES
@@ -167,6 +167,7 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
     chunk rk[NK], rv[VALUES];
 #endif
 
+    BEHIND_INTS(out);
     q += VT_Q_AT(b) + h * D;
     kv += VT_KV_AT(b) + h * D;
     BIAS_ROWS
@@ -235,5 +236,8 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
                                  o[m][e] * all[m][n]);
         }
     }
+    VT_ROUND(YT, out, B * Tq, H * D, b * Tq + first,
+             b * Tq + min(first + QUERIES, Tq), H,
+             filled + b * blocks + first / QUERIES, tk);
 }
 #endif

@@ -142,6 +142,16 @@ VT_STORAGE(16)
 #define VT_LOADV(t, p, i) VT_JOIN(VT_JOIN(load, V), VT_JOIN(_, t))(p, i)
 #define VT_STORE(t, p, i, v) VT_JOIN(store_, t)(p, i, v)
 #define VT_STOREV(t, p, i, v) VT_JOIN(VT_JOIN(store, V), VT_JOIN(_, t))(p, i, v)
+/* The step of a row of int8 numbers, whose largest magnitude has these bits. */
+static inline float vt_step_of(uint most)
+{
+    return most < 0x7f800000u ? as_float(most) / 127.0f : NAN;
+}
+/* From -127 to 127. Oclgrind has no clamp(int4, int, int). */
+#define VT_BYTESV(v)                                                           \
+    VT_JOIN(convert_char, V)                                                   \
+    (clamp(VT_JOIN(VT_JOIN(convert_int, V), _rte)(v), (VT_JOIN(int, V))(-127), \
+           (VT_JOIN(int, V))(127)))
 
 /* ---- GEMM epilogue ---- */
 

@@ -33,8 +33,8 @@
  * Defines   KIND EMULATE WM WN FM FN; TYPE, of the product: BF16, F16 or
  *           INT8; AT CT, of A and C in memory: f32, f16, bf16; SAME_A: AT is
  *           TYPE; WIDE_A, WIDE_C: rows of A, of C and what is added begin at
- *           multiples of 16 bytes, and N is one of 8; PART and SPLIT; the
- *           epilogue's.
+ *           multiples of 16 bytes, and N is one of 8; PART and SPLIT; ROUND:
+ *           C is behind its integers (common_parts.cl); the epilogue's.
  * Numerics  Sums are f32 (int8: whole numbers), in an order that depends on K,
  *           PART and KIND alone.
  *
@@ -289,7 +289,7 @@ static inline flight bring(source p, size_t at, int k, int K, bool last)
     global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,          \
         global const float *restrict bias, global const float *restrict scale, \
         global const VT_TYPE(RST) * residual, int M, int N, int K, int lda,    \
-        int ldc, int columns SUMS TILE_COUNTS
+        int ldc, int columns SUMS TILE_COUNTS ROUND_ARGS
 /* wgmma needs it to exchange results alone; PoCL refuses one without a use. */
 #if defined(EMULATE) && !DOTS && (!defined(WGMMA) || defined(WIDE_C))
 #define EMULATED local uint x[WM * WN * SCRATCH] __attribute__((aligned(16)));

@@ -49,7 +49,9 @@ store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
               strips, v)
 #define ADD_TILE(free)                                                         \
     VT_ADD_PARTS(sum, sums + at, counts, (strips + PART - 1) / PART, free,     \
-                 STORE_ADDED)
+                 STORE_ADDED);                                                 \
+    VT_ROUND(CT, c, M, N, m0, min(m0 + TM, M), (N + TN - 1) / TN,              \
+             filled + m0 / TM, free)
 #define STORE_FRAGMENT(s, earlier, i, j)                                       \
     EACH_FRAGMENT(e, CW)                                                       \
     store(c, a, b, bias, scale, residual,                                      \

@@ -71,6 +71,7 @@ gemm_mma_blocks(PRODUCT)
     const global uint4 *pb = b + ((size_t)from * columns + n0 + wn) * 4;
     uint fb[SLOTS][BW];
 
+    BEHIND_INTS(c);
     BEGIN_SUMS(s, earlier);
     EACH_FRAGMENT(t, SLOTS / 2)
     LOAD_STEP(t, pb);

@@ -107,6 +107,7 @@ gemm_mma_copies(PRODUCT)
     flight ra[NA];
 #endif
 
+    BEHIND_INTS(c);
     BEGIN_SUMS(s, earlier);
 #ifdef HIDDEN
     DECLARE_SUMS();

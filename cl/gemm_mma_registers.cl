@@ -37,6 +37,7 @@ gemm_mma_registers(PRODUCT)
     flight ra[NA];
     uint4 rb[NB];
 
+    BEHIND_INTS(c);
     BEGIN_SUMS(s, earlier);
     BRING_B(rb, from);
     PUT_B(tb[from % 2], rb);

@@ -78,10 +78,6 @@ kernel WHOLE_GROUPS void layernorm(global VT_TYPE(YT) *restrict out,
 }
 
 #define ROW_BYTES 64 /* a row has a multiple of them, with zeros at its end */
-#define INTS(x) ((VT_JOIN(int, V))(x)) /* Oclgrind: no clamp(int4, int, int) */
-#define TO_BYTES(x)                                                            \
-    VT_JOIN(convert_char, V)                                                   \
-    (clamp(VT_JOIN(VT_JOIN(convert_int, V), _rte)(x), INTS(-127), INTS(127)))
 kernel WHOLE_GROUPS void layernorm_rows(global char *restrict out,
                                         global const VT_TYPE(XT) *restrict x,
                                         global const float *restrict gamma,
@@ -107,10 +103,10 @@ kernel WHOLE_GROUPS void layernorm_rows(global char *restrict out,
         wrong |= (VT_JOIN(as_int, V)(y) & 0x7f800000) == 0x7f800000;
     }
     const float top = wg_max(any(wrong) ? INFINITY : vt_hmax(most), tmp);
-    const float step = top < INFINITY ? top / 127.0f : NAN;
+    const float step = vt_step_of(as_uint(top));
     for (int c = lid * V; c < ld; c += WG * V)
         VT_JOIN(vstore, V)
-    (c < C && step > 0.0f ? TO_BYTES(NORMAL(c) / step) : (VT_JOIN(char, V))(0),
+    (c < C && step > 0.0f ? VT_BYTESV(NORMAL(c) / step) : (VT_JOIN(char, V))(0),
      0, out + (size_t)row * ld + c);
     if (lid == 0)
         ((global float *)(out + (size_t)N * ld))[row] = step;

@@ -2,7 +2,8 @@
  * layernorm_lanes.cl - layernorm.cl's forward pass by a sub-group a row, for
  * rows stored in 16 bits, of a multiple of 256 columns up to 2048.
  *
- * layernorm_lanes  out[N,C] <- x, gamma[C], beta[C]  as layernorm.cl's
+ * layernorm_lanes  out[N,C] <- x, gamma[C], beta[C]  as layernorm.cl's; with
+ *                  ROWS as its layernorm_rows: whole numbers, then all steps
  *
  * How       A lane has V neighbours of every LANES * V in registers, so x is
  *           read once, 16 bytes at a time where V is 8; sums go from lane to
@@ -10,7 +11,8 @@
  * Launch    global {ceil(N / WM) * WM * LANES}, local {WM * LANES}: WM rows.
  * Defines   KIND TYPE EMULATE (common_units.cl): sub-groups of 32 or 64 lanes;
  *           x is stored as TYPE. V, 256 / LANES; COLUMNS, C; WM; YT, f32 or of
- *           TYPE; RMS. Rows, gamma and beta begin at multiples of 16 bytes.
+ *           TYPE; ROWS; RMS. Rows, gamma and beta begin at multiples of 16
+ *           bytes.
  * Numerics  Two passes, as layernorm.cl, in another order of sums, which is the
  *           same for all rows.
  * Source    Ba, Kiros, Hinton 2016, arXiv:1607.06450.
@@ -34,6 +36,8 @@
     _Pragma("unroll") for (int mask = LANES / 2; mask > 0; mask /= 2) v +=     \
         OTHER(v, mask)
 
+#define LARGER(a, b) as_float(max(as_uint(a), as_uint(b)))
+
 static inline floatv widened(WORDS w)
 {
     floatv v;
@@ -56,9 +60,13 @@ static inline WORDS narrowed(floatv v)
     return w;
 }
 
+#ifdef ROWS
+#define RESULT char
+#else
+#define RESULT VT_TYPE(YT)
+#endif
 kernel __attribute__((reqd_work_group_size(WM * LANES, 1, 1))) SUBGROUP void
-layernorm_lanes(global VT_TYPE(YT) *restrict out,
-                global const ushort *restrict from,
+layernorm_lanes(global RESULT *restrict out, global const ushort *restrict from,
                 global const floatv *restrict gamma,
                 global const floatv *restrict beta, int N, int take, int of,
                 float eps)
@@ -87,21 +95,42 @@ layernorm_lanes(global VT_TYPE(YT) *restrict out,
     rstd = vt_hsum(all);
     ADD_LANES(rstd);
     rstd = 1.0f / sqrt(rstd / COLUMNS + eps);
+    EACH_VECTOR(i)
+    {
+        v[i] = (v[i] - mean) * rstd;
+        if (gamma)
+            v[i] *= gamma[i * LANES + lane];
+        if (beta)
+            v[i] += beta[i * LANES + lane];
+    }
+#ifdef ROWS
+    float most = 0.0f; /* or what is not finite, whose bits are the largest */
+
+    EACH_VECTOR(i)
+    EACH(n, V)
+        most = LARGER(most, fabs(((float *)&v[i])[n]));
+    _Pragma("unroll") for (int mask = LANES / 2; mask > 0; mask /= 2) most =
+        LARGER(most, OTHER(most, mask));
+    const float step = vt_step_of(as_uint(most));
+    if (row < N && lane == 0)
+        ((global float *)(out + (size_t)N * COLUMNS))[row] = step;
+#endif
     if (row >= N)
         return;
+    out += (size_t)row * COLUMNS;
     EACH_VECTOR(i)
     {
         const int c = i * LANES + lane;
-        floatv y = (v[i] - mean) * rstd;
 
-        if (gamma)
-            y *= gamma[c];
-        if (beta)
-            y += beta[c];
+#ifdef ROWS
+        VT_JOIN(vstore, V)
+        (step > 0.0f ? VT_BYTESV(v[i] / step) : (VT_JOIN(char, V))(0), c, out);
+#else
         if (sizeof *out == sizeof(ushort))
-            ((global WORDS *)(out + (size_t)row * COLUMNS))[c] = narrowed(y);
+            ((global WORDS *)out)[c] = narrowed(v[i]);
         else
-            ((global floatv *)(out + (size_t)row * COLUMNS))[c] = y;
+            ((global floatv *)out)[c] = v[i];
+#endif
     }
 }
 #endif

@@ -57,7 +57,8 @@ const char *vt_gemm_end_defines(char out[192], const vt_gemm_desc *d)
     char epilogue[144];
 
     snprintf(out, 192, " -DTYPE=%d -DCT=%s %s", vt_type_number(d->type),
-             vt_dtype_name(d->out), vt_gemm_defines(epilogue, d));
+             vt_dtype_name(d->out == VT_I8 ? d->behind : d->out),
+             vt_gemm_defines(epilogue, d));
     return out;
 }
 

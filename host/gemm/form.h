@@ -118,6 +118,8 @@ struct vt_form {
     size_t (*temp_bytes)(vt_dev *dev, const vt_told *t);
     /* The words of A in int8. NULL: it reads none. */
     void (*int_rows)(vt_int_rows *out, vt_dev *dev, const vt_told *t);
+    /* Can it leave C in int8, for the next product? NULL: never. */
+    bool (*rounds)(vt_dev *dev, const vt_told *t);
     /* Makes g->kernel[] or g->state from g->t and g->bufs. After an error,
      * run.c and free() free what was made before. */
     vitcl_status (*bind)(vt_gemm *g);

@@ -59,13 +59,15 @@ typedef struct vt_gemm_desc {
     int apart;  /* rows from a picture of the residual to the next; 0: M;
                  * VT_GEMM_SAME: there is one for all. GPUs alone */
     vt_act act;
-    bool any_batch; /* the same bits for any number of rows */
-    bool b_packed;  /* b comes from vt_product_pack(): constant weights */
-    vt_dtype type;  /* of the multiplication: f32, f16, bf16, i8 */
-    vt_dtype a;     /* how A is stored: f32, f16, bf16, i8: vt_int_rows; B
+    bool any_batch;  /* the same bits for any number of rows */
+    bool b_packed;   /* b comes from vt_product_pack(): constant weights */
+    vt_dtype type;   /* of the multiplication: f32, f16, bf16, i8 */
+    vt_dtype a;      /* how A is stored: f32, f16, bf16, i8: vt_int_rows; B
                     * unpacked is f32 */
-    vt_dtype out;   /* how C is stored: f32, f16, bf16 */
-    vt_dtype res;   /* how the residual is stored: f32, f16, bf16 */
+    vt_dtype out;    /* how C is stored: f32, f16, bf16, i8: vt_int_rows */
+    vt_dtype behind; /* then: f16 or bf16, rounded so before, and kept behind
+                      * the words: vt_behind() */
+    vt_dtype res;    /* how the residual is stored: f32, f16, bf16 */
     vt_class device_class;
 } vt_gemm_desc;
 
@@ -86,6 +88,12 @@ typedef struct vt_int_rows {
     int ld, items;
     char defines[96];
 } vt_int_rows;
+
+/* Where numbers of 16 bits that are behind words begin, in bytes. */
+static inline size_t vt_behind(size_t bytes)
+{
+    return (bytes + 127) / 128 * 128;
+}
 
 /* vt_kernel_ready() of its kernels. Where one needs more local memory than the
  * device has, and there are smaller tiles, it is made with these. */

@@ -169,7 +169,9 @@ static cut divide(const vt_dev *dev, const vt_told *t)
         c.shape = least;
     if (tiles(k, least, rows, d->N) < units)
         c.parts = vt_divide_up(d->K, c.terms);
-    c.fence = c.parts > 1 ? vt_part_fence(dev) : NULL;
+    c.fence = c.parts > 1       ? vt_last_fence(dev, VT_VARIANT_PARTS)
+              : d->out == VT_I8 ? vt_last_fence(dev, VT_VARIANT_LAST)
+                                : NULL;
     c.groups = t->unit.groups && c.shape.fn == w->shape.fn;
     if (c.groups && c.parts == 1)
         c.terms = d->K;
@@ -227,6 +229,22 @@ static void int_rows(vt_int_rows *out, vt_dev *dev, const vt_told *t)
 static size_t rounded_bytes(const vt_gemm_desc *d)
 {
     return rounds(d) ? bytes(d, d->batch * d->M) : 0;
+}
+
+/* In numbers of 16 bits, where those of C are. */
+static size_t behind(const vt_gemm_desc *d)
+{
+    return vt_behind((size_t)(d->batch * d->M) *
+                     ((size_t)d->N + sizeof(float))) /
+           2;
+}
+
+static bool rounds_c(vt_dev *dev, const vt_told *t)
+{
+    const cut c = divide(dev, t);
+
+    return c.parts == 1 && c.fence && t->d.N % STRIP == 0 &&
+           behind(&t->d) <= INT32_MAX;
 }
 
 static size_t sums_bytes(const vt_gemm_desc *d, int parts)
@@ -367,24 +385,32 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
 
     vt_gemm_end_defines(common, d);
     if (c->parts > 1 || (c->terms < d->K && d->type != VT_I8))
-        snprintf(parts, sizeof parts, " -DPART=%d%s%s",
+        snprintf(parts, sizeof parts, " -DPART=%d%s",
                  c->terms / (STRIP / (int)vt_dtype_size(d->type)),
-                 c->parts > 1 ? " -DSPLIT" : "", c->fence ? c->fence : "");
-    snprintf(defines, sizeof defines,
-             "-DKIND=%d%s%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s%s",
-             g->t.unit.kind, vt_mma_flags(g->t.unit),
-             c->groups ? vt_wgmma_used()->defines : "", s.wm, s.wn, s.fm, s.fn,
-             vt_dtype_name(o.stored), o.stored == d->type ? " -DSAME_A" : "",
-             wide_rows(g, &o) ? " -DWIDE_A" : "",
-             wide_result(g, c) ? " -DWIDE_C" : "", parts, common);
+                 c->parts > 1 ? " -DSPLIT" : "");
+    snprintf(
+        defines, sizeof defines,
+        "-DKIND=%d%s%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s%s%s%s",
+        g->t.unit.kind, vt_mma_flags(g->t.unit),
+        c->groups ? vt_wgmma_used()->defines : "", s.wm, s.wn, s.fm, s.fn,
+        vt_dtype_name(o.stored), o.stored == d->type ? " -DSAME_A" : "",
+        wide_rows(g, &o) ? " -DWIDE_A" : "",
+        wide_result(g, c) ? " -DWIDE_C" : "", parts, common,
+        d->out == VT_I8 ? " -DROUND" : "", c->fence ? c->fence : "");
     VT_RET(vt_kernel_new(k, g->dev, way, way, defines));
     VT_RET(vt_gemm_operands(*k, g, o.a, o.b, v, VT_COUNT(v)));
     if (c->parts > 1) {
         VT_RET(vt_kernel_buf(*k, 12, o.sums));
         VT_RET(vt_kernel_int(*k, 13, (int)(rounded_bytes(d) / sizeof(float))));
     }
-    if (c->fence)
-        VT_RET(vt_part_counts(*k, 14, g, tiles(c->kind, s, rows, d->N)));
+    if (c->parts > 1 && c->fence)
+        VT_RET(vt_last_counts(&g->counts, *k, 14, g->dev,
+                              tiles(c->kind, s, rows, d->N)));
+    if (d->out == VT_I8) {
+        VT_RET(vt_kernel_int(*k, 12, (int)behind(d)));
+        VT_RET(vt_last_counts(&g->counts, *k, 13, g->dev,
+                              vt_divide_up(rows, high(c->kind, s))));
+    }
     vt_kernel_size(
         *k, 3,
         (size_t[3]){(size_t)vt_divide_up(rows, high(c->kind, s)) * wi,
@@ -415,9 +441,11 @@ static vitcl_status bind(vt_gemm *g)
         VT_RET(bind_sum(&g->kernel[n], g, &c));
     if (parts > 1)
         snprintf(text, sizeof text, ", %d parts%s", parts,
-                 c.fence       ? " at once, added by the last"
-                 : c.parts > 1 ? " at once"
-                               : "");
+                 c.parts == 1 ? ""
+                 : c.fence    ? " at once, added by the last"
+                              : " at once");
+    if (d->out == VT_I8)
+        snprintf(text, sizeof text, ", rounded by the last");
     if (strcmp(variant, "V0") != 0)
         snprintf(name, sizeof name, "wgmma-%s", variant);
     snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s%s",
@@ -425,42 +453,6 @@ static vitcl_status bind(vt_gemm *g)
              wide(c.kind, c.shape), vt_dtype_name(d->type),
              g->t.unit.emulated ? ", emulated" : "", text);
     return VITCL_OK;
-}
-
-/* KW of cl/common_units.cl: words of k of an instruction. */
-static int deep(int kind, vt_dtype type)
-{
-    const bool whole = type == VT_I8;
-
-    if (vt_mma_nvidia(kind) || vt_mma_intel(kind))
-        return 8;
-    if (kind == VT_MMA_WMMA11 || kind == VT_MMA_WMMA12)
-        return whole ? 4 : 8;
-    return whole && kind == VT_MMA_MFMA90A ? 2 : 4;
-}
-
-/* FM * FN instructions in flight; a strip of wgmma has two of 64 rows and 128
- * columns. */
-static vitcl_status peak(vt_kernel **out, double *flops, vt_dev *dev,
-                         const vt_told *t)
-{
-    enum { PEAK_ITEMS = 256, FM = 2, FN = 4 };
-    const vt_mma_kind *k = &vt_mma_kinds[t->unit.kind];
-    const int words = t->d.type == VT_I8 ? 4 : 2; /* terms of one */
-    char defines[96];
-
-    if (t->unit.emulated || k->lanes >= PEAK_ITEMS ||
-        vt_dev_group_max(dev) < PEAK_ITEMS)
-        return VITCL_OK;
-    *flops = 2.0 * (FM * FN) * k->rows * k->columns * words / k->lanes *
-             deep(t->unit.kind, t->d.type);
-    if (t->unit.groups)
-        *flops = 2.0 * 64 * 128 * 16 * words / 128;
-    snprintf(defines, sizeof defines, "-DKIND=%d%s%s -DTYPE=%d -DFM=%d -DFN=%d",
-             t->unit.kind, vt_mma_flags(t->unit),
-             t->unit.groups ? " -DWGMMA" : "", vt_type_number(t->d.type),
-             t->unit.groups ? 1 : FM, t->unit.groups ? 16 : FN);
-    return vt_kernel_new(out, dev, "peak_mma", "peak_mma", defines);
 }
 
 const vt_form vt_form_mma = {.provider = "native",
@@ -475,6 +467,7 @@ const vt_form vt_form_mma = {.provider = "native",
                              .pack = pack,
                              .temp_bytes = temp_bytes,
                              .int_rows = int_rows,
+                             .rounds = rounds_c,
                              .bind = bind,
                              .free = vt_mma_free_operands,
-                             .peak = peak};
+                             .peak = vt_mma_peak};

@@ -24,4 +24,8 @@ vitcl_status vt_mma_bind_operands(vt_gemm *g, int columns, size_t sums,
                                   unsigned *n);
 void vt_mma_free_operands(vt_gemm *g);
 
+/* mma_peak.c: vt_form.peak. */
+vitcl_status vt_mma_peak(vt_kernel **out, double *flops, vt_dev *dev,
+                         const vt_told *t);
+
 #endif

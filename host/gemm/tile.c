@@ -120,7 +120,8 @@ static cut divide(const vt_gemm *g)
     cut c = {.terms = terms < d->K ? terms : 0, .parts = 1};
 
     if (split(g->dev, &g->t))
-        c.parts = vt_divide_up(d->K, terms), c.fence = vt_part_fence(g->dev);
+        c.parts = vt_divide_up(d->K, terms),
+        c.fence = vt_last_fence(g->dev, VT_VARIANT_PARTS);
     c.side = side(g->dev, g->t.number[0].value, d->batch * d->M, d->N, c.parts);
     for (c.tk = g->t.number[1].value; c.terms % c.tk != 0;)
         c.tk -= 4;
@@ -142,7 +143,7 @@ static vitcl_status bind_part(vt_kernel **k, vt_gemm *g, vt_buf *b,
         VT_RET(vt_kernel_int(*k, 13, first));
     }
     if (c->fence)
-        VT_RET(vt_part_counts(*k, 14, g,
+        VT_RET(vt_last_counts(&g->counts, *k, 14, g->dev,
                               vt_tile_count(rows, d->N, c->side, c->side)));
     vt_kernel_size(*k, 3,
                    (size_t[3]){(size_t)vt_divide_up(rows, c->side) * GROUP,

@@ -54,7 +54,8 @@ static bool whole(const vt_plan *p, const vt_step *s)
 
 static bool words(vt_int_rows *out, const vt_plan *p, const vt_step *s)
 {
-    return (vt_op_cpu(p) || whole(p, s)) &&
+    return (vt_op_cpu(p) ||
+            (whole(p, s) && vt_variant_wanted(VT_VARIANT_ROWS))) &&
            vt_product_int_rows(out, vt_plan_settings(p)->dev, vt_plan_gemm(p),
                                vt_plan_class(p), vt_op_rows(p, s->out[OUT_Y]),
                                vt_dim(p, s->out[OUT_Y], -1));
@@ -117,8 +118,9 @@ static bool by_lanes(vt_mma_choice *c, vt_plan *p, const vt_step *s)
 
     if (!vt_variant_wanted(VT_VARIANT_NORM) || vt_op_cpu(p) ||
         n % LANES_COLUMNS != 0 || n > LANES_MOST ||
-        (x != VT_F16 && x != VT_BF16) || (y != x && y != VT_F32) ||
-        s->out[OUT_STAT] != VT_NONE || vt_product_plain(vt_plan_gemm(p)) ||
+        (x != VT_F16 && x != VT_BF16) ||
+        (y != x && y != VT_F32 && y != VT_I8) || s->out[OUT_STAT] != VT_NONE ||
+        vt_product_plain(vt_plan_gemm(p)) ||
         vt_dev_group_max(dev) < LANES_ITEMS)
         return false;
     *c = vt_mma_ask(dev, x);
@@ -133,6 +135,7 @@ static vitcl_status lanes_rows(vt_plan *p, vt_step *s, vt_mma_choice c)
               rows = vt_op_rows(p, s->out[OUT_Y]),
               lanes = vt_mma_kinds[c.kind].lanes, each = LANES_ITEMS / lanes;
     const vt_dtype x = vt_value_of(p, s->in[IN_X])->dtype;
+    const bool ints = vt_value_of(p, s->out[OUT_Y])->dtype == VT_I8;
     vt_op_define y;
     vt_kernel *k;
     char defines[160];
@@ -140,7 +143,8 @@ static vitcl_status lanes_rows(vt_plan *p, vt_step *s, vt_mma_choice c)
     snprintf(defines, sizeof defines,
              "-DKIND=%d%s -DTYPE=%d -DV=%d -DCOLUMNS=%d -DWM=%d%s%s", c.kind,
              vt_mma_flags(c), vt_type_number(x), LANES_COLUMNS / lanes, n, each,
-             vt_op_stored(y, p, "YT", s->out[OUT_Y]), rms(s));
+             ints ? " -DROWS" : vt_op_stored(y, p, "YT", s->out[OUT_Y]),
+             rms(s));
     VT_RET(vt_step_kernel(&k, p, s, "layernorm_lanes", "layernorm_lanes",
                           defines));
     VT_RET(vt_args(p, k, "vvvviiif", s->out[OUT_Y], s->in[IN_X],
@@ -150,8 +154,8 @@ static vitcl_status lanes_rows(vt_plan *p, vt_step *s, vt_mma_choice c)
         k, 1,
         (size_t[3]){(size_t)((rows + each - 1) / each) * LANES_ITEMS, 1, 1},
         (size_t[3]){LANES_ITEMS, 1, 1});
-    snprintf(s->note, sizeof s->note, "layernorm_lanes %dx%d%s", lanes, each,
-             c.emulated ? ", emulated" : "");
+    snprintf(s->note, sizeof s->note, "layernorm_lanes %dx%d%s%s", lanes, each,
+             ints ? " int8" : "", c.emulated ? ", emulated" : "");
     return VITCL_OK;
 }
 

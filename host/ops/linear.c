@@ -48,6 +48,12 @@ static bool delicate(const vt_plan *p, vt_val x)
     return v->rank < 3 || (from && from->op == &vt_op_patch);
 }
 
+/* Of an int8 plan on a GPU. */
+static vt_dtype half_of(const vt_plan *p)
+{
+    return vt_product_attention(vt_plan_settings(p)->dev, vt_plan_gemm(p));
+}
+
 static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
 {
     vt_val x = s->in[IN_X], w = s->in[IN_W];
@@ -64,6 +70,8 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
     if (s->out[OUT_Y] != VT_NONE) {
         d.ldc = vt_value_of(p, s->out[OUT_Y])->ld;
         d.out = vt_value_of(p, s->out[OUT_Y])->dtype;
+        if (d.out == VT_I8)
+            d.behind = half_of(p);
     }
     d.bias = s->in[IN_BIAS] != VT_NONE;
     d.scale = s->in[IN_SCALE] != VT_NONE;
@@ -350,6 +358,7 @@ static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
                        unsigned *in, unsigned *out)
 {
     vt_gemm_desc d = forward(p, s);
+    vt_product x;
 
     if (t == VT_BF16 &&
         !vt_product_dots(vt_plan_settings(p)->dev, vt_plan_gemm(p)))
@@ -357,6 +366,14 @@ static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
     d.a = t;
     if (stored(p, d))
         *in = 1u << IN_X;
+    if (t == VT_I8 && !vt_op_cpu(p)) {
+        d.out = VT_I8;
+        d.behind = half_of(p);
+        if (d.type == VT_I8 && d.behind != VT_F32 && look(&x, p, d) && x.form &&
+            x.form->rounds(vt_plan_settings(p)->dev, &x.told))
+            *out = 1u << OUT_Y;
+        return;
+    }
     d.a = VT_F32, d.out = VT_BF16;
     if (t == VT_BF16 && !d.residual &&
         (d.type == VT_BF16 || d.act == VT_ACT_NONE) && stored(p, d))
@@ -388,6 +405,7 @@ const vt_op vt_op_linear = {.name = "linear",
                             .half_out = 1u << OUT_Y,
                             .stays_f32 = stays_f32,
                             .cpu_stored = cpu_stored,
+                            .keeps_behind = true,
                             .temp_bytes = temp_bytes};
 
 static vt_val append(vt_plan *p, vt_val x, vt_linear_args a)

@@ -19,7 +19,8 @@
  * converts, and an op that supports only f32 makes its neighbours' values f32,
  * not wrong. A value that no step reads is a result of the plan and stays in
  * f32. That a value is kept or watched must not change the bits: it has no
- * influence on halves, and stays in f32 instead of integers.
+ * influence on halves, and stays in f32 instead of integers. On GPUs integers
+ * may take the place of halves.
  *
  * Scratch memory depends on how a product's input is stored, so it is added
  * last.
@@ -51,17 +52,20 @@ static void stay(vt_value *const *value, const vt_val *v, int n, unsigned as,
 static bool stored(vt_value *v, const vt_plan *p, vt_dtype t)
 {
     const int c = v->dim[v->rank - 1];
+    const size_t n = v->bytes / vt_dtype_size(v->dtype);
     vt_int_rows rows;
 
     if (t != VT_I8) {
-        v->bytes = v->bytes / vt_dtype_size(VT_F32) * vt_dtype_size(t);
+        v->bytes = n * vt_dtype_size(t);
         return true;
     }
     if (v->keep || v->watched ||
         !vt_product_int_rows(&rows, p->o.dev, p->o.gemm, vt_plan_class(p),
-                             (int)(v->bytes / sizeof(float)) / c, c))
+                             (int)n / c, c))
         return false;
     v->bytes = rows.bytes;
+    if (p->step[v->first]->op->keeps_behind && vt_plan_class(p) != VT_CLASS_CPU)
+        v->bytes = vt_behind(rows.bytes) + n * vt_dtype_size(VT_BF16);
     return true;
 }
 
@@ -87,8 +91,10 @@ static vitcl_status choose(vt_plan *p, vt_dtype t)
     for (size_t i = 0; i < p->values; i++) {
         vt_value *v = p->value[i];
 
-        if (v->kind == VT_RESULT && v->dtype == VT_F32 && v->first >= 0 &&
-            !full[i] && stored(v, p, t))
+        if (v->kind == VT_RESULT && v->first >= 0 && !full[i] &&
+            (v->dtype == VT_F32 ||
+             (t == VT_I8 && vt_plan_class(p) != VT_CLASS_CPU)) &&
+            stored(v, p, t))
             v->dtype = t;
     }
 done:
@@ -118,16 +124,12 @@ static vitcl_status add_scratch(vt_plan *p, size_t i)
 
 vitcl_status vt_storage_choose(vt_plan *p)
 {
-    const bool cpu = vt_plan_class(p) == VT_CLASS_CPU;
-
     if (p->o.dev && !p->o.backward && !p->o.train) {
         const vt_dtype half = half_of(p);
 
-        if (!cpu && vt_plan_type(p) == VT_I8)
-            VT_RET(choose(p, VT_I8));
         if (half != VT_F32)
             VT_RET(choose(p, half));
-        if (cpu && vt_plan_type(p) == VT_I8)
+        if (vt_plan_type(p) == VT_I8)
             VT_RET(choose(p, VT_I8));
     }
     for (size_t i = 0; i < p->steps; i++)

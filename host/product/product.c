@@ -310,8 +310,6 @@ bool vt_product_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
     size_t temp;
     vt_told t;
 
-    if (f.device_class == VT_CLASS_GPU && !vt_variant_wanted(VT_VARIANT_ROWS))
-        return false;
     if (!timed(provider, &f))
         form = form_of(&t, dev, named(provider, f.device_class), &f);
     else if (fastest(&form, &t, &temp, dev, &f, false))

@@ -8,6 +8,7 @@
  */
 #include "ref/ref.h"
 #include "support/device.h"
+#include "support/halves.h"
 #include "support/oneplan.h"
 
 #include <criterion/criterion.h>
@@ -16,7 +17,7 @@
 #include <string.h>
 
 #define OK(x) cr_assert_eq((x), VITCL_OK, "%s", vt_message())
-enum { PICTURES = 2, TOKENS = 5, MOST = 132, TOP = 127 };
+enum { PICTURES = 2, TOKENS = 5, MOST = 256, TOP = 127 };
 static const float eps = 1e-5f;
 
 typedef struct rows {
@@ -30,7 +31,7 @@ static void make(rows *r, int c, int take, bool rms)
 {
     r->c = c, r->take = take, r->rms = rms;
     for (int i = 0; i < PICTURES * TOKENS * c; i++)
-        r->x[i] = (float)((i * 7919 + i / c * 31) % 1009) / 100 - 3;
+        r->x[i] = (float)((i * 7919 + i / c * 31) % 251) / 32 - 3;
     for (int i = 0; i < c; i++) {
         r->gamma[i] = (float)(i % 11) / 8 - 0.5f;
         r->beta[i] = (float)(i % 5) / 16;
@@ -43,7 +44,7 @@ static unsigned run(rows *r, const char *note)
     const int c = r->c, n = r->take ? r->take : TOKENS;
     float *w = calloc((size_t)(c * c), sizeof *w);
     vt_fixture f;
-    vt_val x, g, b, y;
+    vt_val x, in, g, b, y;
     unsigned launches;
     const vt_case noted = {.name = "layernorm", .note = note};
 
@@ -53,11 +54,12 @@ static unsigned run(rows *r, const char *note)
                                              .precision = VITCL_INT8,
                                              .gemm = "native"});
     x = vt_input(f.plan, "x", VT_F32, 3, (int[]){PICTURES, TOKENS, c});
+    in = vt_halves_copy(f.plan, x); /* x is in bf16, without rounding */
     g = vt_fixture_param(&f, "g", 1, &c, r->gamma);
     b = vt_fixture_param(&f, "b", 1, &c, r->beta);
-    y = r->rms    ? vt_rmsnorm(f.plan, x, g, eps, r->take)
-        : r->take ? vt_layernorm_rows(f.plan, x, g, b, eps, r->take)
-                  : vt_layernorm(f.plan, x, g, b, eps);
+    y = r->rms    ? vt_rmsnorm(f.plan, in, g, eps, r->take)
+        : r->take ? vt_layernorm_rows(f.plan, in, g, b, eps, r->take)
+                  : vt_layernorm(f.plan, in, g, b, eps);
     y = vt_linear(
         f.plan, y,
         (vt_linear_args){.w = vt_fixture_param(&f, "w", 2, (int[]){c, c}, w),
@@ -152,18 +154,38 @@ Test(layernorm_rows, nearest)
 }
 
 /* A row with NaN or inf, or whose numbers are, has no number that is one. */
-Test(layernorm_rows, not_finite)
+static void not_finite(int c, const char *note)
 {
-    make(&r, 64, 0, false);
-    r.x[64 + 5] = NAN, r.x[2 * 64 + 7] = INFINITY;
-    (void)run(&r, "layernorm_rows int8");
+    make(&r, c, 0, false);
+    r.x[c + 5] = NAN, r.x[2 * c + 7] = INFINITY;
+    (void)run(&r, note);
     for (int row = 0; row < 4; row++)
-        for (int i = 0; i < 64; i++)
-            cr_expect_eq(isnan(r.y[row * 64 + i]) != 0, row == 1 || row == 2,
+        for (int i = 0; i < c; i++)
+            cr_expect_eq(isnan(r.y[row * c + i]) != 0, row == 1 || row == 2,
                          "row %d", row);
     r.beta[9] = INFINITY;
-    (void)run(&r, "layernorm_rows int8");
+    (void)run(&r, note);
     cr_expect(isnan(r.y[0]));
+}
+
+/* By a sub-group a row. */
+Test(layernorm_rows, lanes)
+{
+    setenv("VITCL_VARIANTS", "norm,rows", 1);
+    for (int take = 0; take < 3; take += 2) {
+        make(&r, 256, take, take != 0);
+        again = r;
+        (void)run(&r, "layernorm_lanes 32x4 int8, emulated");
+        check(&r);
+        (void)run(&again, "layernorm_lanes 32x4 int8, emulated");
+        cr_expect_eq(memcmp(r.y, again.y, sizeof r.y), 0, "other bits");
+    }
+    not_finite(256, "layernorm_lanes 32x4 int8, emulated");
+}
+
+Test(layernorm_rows, not_finite)
+{
+    not_finite(64, "layernorm_rows int8");
 }
 
 /* Columns that vectors do not fill, and values that are kept, stay numbers. */

@@ -118,7 +118,7 @@ bool vt_test_last_adds(bool on)
         setenv("VITCL_VARIANTS", "parts", 1);
     else
         unsetenv("VITCL_VARIANTS");
-    can = vt_part_fence(vt_test_device()) != NULL;
+    can = vt_last_fence(vt_test_device(), VT_VARIANT_PARTS) != NULL;
     cr_assert(can == on ||
               !strstr(vt_dev_info(vt_test_device())->platform, "Portable"));
     return can;
