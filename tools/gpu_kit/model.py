@@ -3,15 +3,18 @@
 
     model.py make FOLDER [--tiny]    ViT-B/16 and 256 pictures; --tiny: a small one and 8
     model.py check WANT GOT NAME BOUND
+    model.py losses FOLDER BATCH GOT NAME BOUND
 
-The logits are PyTorch's in double, of timm's model on the GPU; where either is missing, NumPy's. Needs NumPy. `check`
-ends with 1 where an error, over the largest logit, is above BOUND.
+The logits are PyTorch's in double, of timm's model on the GPU; where either is missing, NumPy's of the first 8
+pictures. Needs NumPy. `check` ends with 1 where an error, over the largest logit, is above BOUND. `losses` says how long
+the steps of `vitcl step` took, and sets their losses beside PyTorch's in f32; it ends with 1 where one is further off
+than BOUND of the first.
 """
 import json, os, struct, sys
 
 import numpy as np
 
-WIDE, DEPTH, HEADS, SIDE, CLASSES, PICTURES = (256, 2, 4, 144, 10, 8) if "--tiny" in sys.argv else (768, 12, 12, 224, 1000, 256)
+WIDE, DEPTH, HEADS, SIDE, CLASSES, PICTURES = (256, 2, 4, 144, 10, 4) if "--tiny" in sys.argv else (768, 12, 12, 224, 1000, 256)
 ARCHITECTURE, PATCH = "vit_base_patch16_224", 16
 MORE = dict(img_size=SIDE, embed_dim=WIDE, depth=DEPTH, num_heads=HEADS)
 
@@ -37,7 +40,7 @@ def load(path, name):
         row = json.loads(f.read(n))[name]
         begin, end = row["data_offsets"]
         f.seek(8 + n + begin)
-        return np.frombuffer(f.read(end - begin), {"F32": np.float32}[row["dtype"]]).reshape(row["shape"])
+        return np.frombuffer(f.read(end - begin), {"F32": np.float32, "I64": np.int64}[row["dtype"]]).reshape(row["shape"])
 
 
 def cut(x):
@@ -98,24 +101,64 @@ def by_numpy(w, x):
     return linear("head", norm("norm", y)[:, 0])
 
 
-def by_torch(w, x):
-    """The logits in double, and how near PyTorch comes to them in other precisions."""
+def peer(kind, w):
+    """timm's model, on the GPU."""
     import timm, torch
-    if not torch.cuda.is_available():
+    if not torch.cuda.is_available() and "--tiny" not in sys.argv:
         raise ImportError("PyTorch sees no GPU")
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    m = timm.create_model(ARCHITECTURE, num_classes=CLASSES, **MORE).eval().cuda()
-    x = torch.from_numpy(x).cuda()
+    m = timm.create_model(ARCHITECTURE, num_classes=CLASSES, **MORE).to("cuda" if torch.cuda.is_available() else "cpu", kind)
+    m.load_state_dict({name: torch.from_numpy(t.copy()) for name, t in w.items()})
+    return torch, m.eval()
 
+
+def by_torch(w, x):
+    """The logits in double, and how near PyTorch comes to them in other precisions."""
     def logits(kind):
-        m.to(kind).load_state_dict({name: torch.from_numpy(t.copy()) for name, t in w.items()})
-        return torch.cat([m(part.to(kind)) for part in x.split(32)]).double().cpu().numpy()
+        torch, m = peer(getattr(__import__("torch"), kind), w)
+        with torch.no_grad():
+            return torch.cat([m(part.to(m.cls_token)) for part in torch.from_numpy(x).split(32)]).double().cpu().numpy()
 
-    with torch.no_grad():
-        want = logits(torch.double)
-        for kind in torch.float32, torch.bfloat16, torch.float16:
-            print(compared(want, logits(kind), "PyTorch, " + str(kind))[1])
+    want = logits("double")
+    for kind in "float32", "bfloat16", "float16":
+        print(compared(want, logits(kind), "PyTorch, " + kind)[1])
     return want
+
+
+def losses(folder, batch, got, name, bound):
+    took, got = np.sort(load(got, "time_ms")[1:]), load(got, "losses")
+    x, y = load(batch, "pixel_values"), load(batch, "labels")
+    middle = took[len(took) // 2]
+    print("training step %s, batch %d: %.1f ms (%.1f to %.1f), %.1f pictures/s" % (
+        name, len(x), middle, took[0], took[-1], len(x) / middle * 1e3))
+    print("losses", " ".join("%.5f" % v for v in got))
+    with open(folder + "/settings.json") as f:
+        settings = json.load(f)
+    try:
+        worst = 0
+        for half in False, True:
+            torch, m = peer(__import__("torch").float32, {n: load(folder + "/model.safetensors", n) for n in weights()})
+            at = m.cls_token.device
+            pixels, labels = torch.from_numpy(x.copy()).to(at), torch.from_numpy(y.copy()).to(at)
+            optimizer, want = torch.optim.AdamW(m.parameters(), settings["lr"], weight_decay=settings["weight_decay"]), []
+            for _ in got:
+                with torch.autocast(at.type, torch.bfloat16, enabled=half):
+                    loss = torch.nn.functional.cross_entropy(m(pixels).float(), labels)
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+                want.append(loss.item())
+            if not half:
+                exact, worst = np.array(want), np.abs(got - want).max() / want[0]
+            else:
+                print("PyTorch's in bf16 are off by %.1e of the first" % (np.abs(want - exact).max() / exact[0]))
+    except ImportError as e:
+        print("not compared with PyTorch's:", e)
+        return
+    right = worst <= float(bound)
+    print("PyTorch's in f32", " ".join("%.5f" % v for v in exact))
+    print("off by %.1e of the first%s" % (worst, "" if right else "  WRONG: more than %s" % bound))
+    sys.exit(not right)
 
 
 def compared(want, got, name):
@@ -139,22 +182,21 @@ def make(to):
     x = cut(np.random.default_rng(2).standard_normal((PICTURES, 3, SIDE, SIDE), np.float32))
     save(to + "/input.safetensors", {"pixel_values": x})
     for batch in 8, 64:
-        some = min(PICTURES, batch)
+        some = min(PICTURES // 2, batch)
         save(to + "/batch-%d.safetensors" % batch, {"pixel_values": x[:some], "labels": np.arange(some) % CLASSES})
     with open(to + "/settings.json", "w") as f:
-        json.dump({"optimizer": "adamw", "lr": 0.0001}, f)
+        json.dump({"optimizer": "adamw", "lr": 0.0001, "weight_decay": 0.0}, f)
     try:
         want, by = by_torch(w, x), "PyTorch"
     except ImportError as e:
-        if PICTURES > 8:
-            sys.exit("model.py: %s; NumPy would take minutes" % e)
-        want, by = by_numpy(w, x), "NumPy"
+        want, by = by_numpy(w, x[:8]), "NumPy: %s" % e
     save(to + "/want.safetensors", {"logits": want.astype(np.float32)})
-    print("%d pictures, logits by %s" % (PICTURES, by))
+    print("%d pictures, logits of %d by %s" % (PICTURES, len(want), by))
 
 
 def check(want, got, name, bound):
-    most, line = compared(*(load(f, "logits").astype(float) for f in (want, got)), name)
+    want, got = (load(f, "logits").astype(float) for f in (want, got))
+    most, line = compared(want, got[:len(want)], name)
     right = most <= float(bound)
     print(line + ("" if right else "  WRONG: more than %s" % bound))
     sys.exit(not right)
@@ -163,5 +205,7 @@ def check(want, got, name, bound):
 if __name__ == "__main__":
     if sys.argv[1] == "make":
         make(sys.argv[2])
+    elif sys.argv[1] == "losses":
+        losses(*sys.argv[2:7])
     else:
         check(*sys.argv[2:6])

@@ -6,7 +6,7 @@
 
 ROOT is a folder with cl/. ANY=1 takes a device of any vendor, with the instruction of the matrix units emulated in small
 tiles: that only tries the probe itself. KEEP names a folder for the PTX that the driver makes. CUDA_CACHE_DISABLE=1 should
-be set. Exit status 3: no such device.
+be set, and SECONDS what a test may take (15). Exit status 3: no such device.
 """
 import ctypes as c, glob, os, re, subprocess, sys, threading, time
 
@@ -15,6 +15,7 @@ QUICK = ["info", "options", "local_declared", "local_argument", "local_binary", 
 TIMED = ["launches", "gaps", "transfers", "compile_threads"]
 ROOT = sys.argv[2] if len(sys.argv) > 2 else "."
 ANY = bool(os.environ.get("ANY"))
+SECONDS = int(os.environ.get("SECONDS", 15))
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -526,9 +527,9 @@ def main():
     for name in {"quick": QUICK, "timed": TIMED}[sys.argv[1]]:
         print("\n== " + name, flush=True)
         try:
-            code = subprocess.run([sys.executable, __file__, name, ROOT], timeout=45).returncode
+            code = subprocess.run([sys.executable, __file__, name, ROOT], timeout=SECONDS).returncode
         except subprocess.TimeoutExpired:
-            print("45 s were not enough")
+            print("%d s were not enough" % SECONDS)
             continue
         if code:
             print("status", code)

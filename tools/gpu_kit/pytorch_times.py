@@ -2,7 +2,7 @@
 """PyTorch's speed with timm's ViT-B/16, to set beside vitcl's. Each line is printed once it is known.
 
     pytorch_times.py time     matrix products; then the model eager, by CUDA graph and compiled, inputs on the GPU
-    pytorch_times.py train    a training step
+    pytorch_times.py train    a training step, eager and compiled
 
 Exit status 77: PyTorch, timm or a GPU is missing.
 """
@@ -89,8 +89,9 @@ def times():
     exact(True)
     with torch.no_grad():
         products()
-        eager(torch.bfloat16, "bf16", (1, 8, 64, 256))
+        eager(torch.bfloat16, "bf16", (1, 64))
         compiled(torch.bfloat16, "reduce-overhead", (64, 1))
+        eager(torch.bfloat16, "bf16", (8, 256))
         eager(torch.float32, "f32", (1, 64))
         compiled(torch.bfloat16, None, (64,))
         exact(False)
@@ -100,9 +101,6 @@ def times():
 
 
 def train():
-    m, x, y = model(torch.float32).train(), pictures(64, torch.float32), torch.arange(64, device="cuda")
-    optimizer = torch.optim.AdamW(m.parameters(), 1e-4, fused=True)
-
     def step():
         with torch.autocast("cuda", torch.bfloat16, enabled=half):
             loss = torch.nn.functional.cross_entropy(m(x), y)
@@ -110,9 +108,14 @@ def train():
         optimizer.step()
         optimizer.zero_grad()
 
-    for half in True, False:
-        exact(True)
-        tell("bf16" if half else "f32", "training step, eager", 64, rate(step, 2))
+    exact(True)
+    for half, how, batch in ((True, "eager", 8), (True, "eager", 64), (True, "compiled", 64), (True, "compiled", 8), (False, "eager", 64)):
+        torch._dynamo.reset()
+        m, x, y = model(torch.float32).train(), pictures(batch, torch.float32), torch.arange(batch, device="cuda")
+        optimizer = torch.optim.AdamW(m.parameters(), 1e-4, fused=True)
+        if how == "compiled":
+            m = torch.compile(m)
+        tell("bf16" if half else "f32", "training step, " + how, batch, rate(step, 1))
 
 
 {"time": times, "train": train}[sys.argv[1]]()
