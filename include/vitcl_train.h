@@ -224,6 +224,13 @@ typedef struct {
      * has `lr`, the embedding of the patches the smallest (timm's and BEiT's
      * layer-wise decay). 0: 1. To resume, another may be given. */
     double layer_decay;
+    /* Fine-tuning: the rank, up to 1024, of LoRA (arXiv 2106.09685) on qkv,
+     * proj, fc1 and fc2 of all blocks, as in peft; 0: none. The head trains in
+     * full, nothing else does. The model is saved with the sum, which any
+     * program loads, and the weights of the first step are kept in the output's
+     * subfolder base. `settings`: lora_alpha, whose quotient by the rank is the
+     * product's factor (default: the rank). */
+    uint32_t lora;
 } vitcl_train_options;
 
 typedef struct {

@@ -6,8 +6,10 @@
 layers.tsv    checkpoint, parameter or what its parameters' names begin with, and
               the factor of its learning rate, by timm's param_groups_layer_decay
 layer_decay/  five steps of AdamW with these factors, for `vitcl step`
+lora/         five steps with peft's LoRA: start.* are A, after.* A, B and the head,
+              merged.* what they make of the weights
 
-Needs torch, timm and safetensors.
+Needs torch, timm, peft and safetensors.
 """
 import json
 import os
@@ -72,12 +74,10 @@ def steps(model, groups, settings, name, batch, after):
     expected["losses"] = torch.stack(losses)
     expected["grad_norms"] = torch.stack(norms)
     for k, v in after(model).items():
-        expected["after." + k] = v.detach().clone().contiguous()
+        expected[k] = v.detach().clone().contiguous()
     os.makedirs(f"{OUT}/{name}", exist_ok=True)
     save_file(batch, f"{OUT}/{name}/batch.safetensors")
     save_file(expected, f"{OUT}/{name}/expected.safetensors")
-    with open(f"{OUT}/{name}/train.json", "w") as f:
-        f.write(json.dumps(settings) + "\n")
 
 
 def make_batch():
@@ -90,9 +90,33 @@ def layer_decay():
     groups = param_groups_layer_decay(model, 0.05, weight_decay_exclude_1d=False, layer_decay=DECAY)
     settings = {"optimizer": "adamw", "lr": [1e-3, 2e-3, 3e-3, 2e-3, 1e-3], "weight_decay": 0.05, "clip_grad_norm": 1.0,
                 "layer_decay": DECAY}
-    steps(model, groups, settings, "layer_decay", make_batch(), lambda m: dict(m.named_parameters()))
+    steps(model, groups, settings, "layer_decay", make_batch(), lambda m: {"after." + k: v for k, v in m.named_parameters()})
+    with open(f"{OUT}/layer_decay/train.json", "w") as f:
+        f.write(json.dumps(settings) + "\n")
+
+
+def lora():
+    from peft import LoraConfig, get_peft_model
+
+    torch.manual_seed(3)
+    config = LoraConfig(r=3, lora_alpha=6, target_modules=r"blocks\.\d+\.(attn\.(qkv|proj)|mlp\.fc[12])", modules_to_save=["head"])
+    model = get_peft_model(load("timm_vit"), config)
+
+    def short(k):
+        return k.removeprefix("base_model.model.").replace(".default", "").replace(".modules_to_save", "")
+
+    trained = {short(k): p for k, p in model.named_parameters() if p.requires_grad}
+    start = {"start." + k: p.detach().clone() for k, p in trained.items() if "lora_A" in k}
+
+    def after(m):
+        out = start | {"after." + k: v.detach().clone() for k, v in trained.items()}
+        return out | {"merged." + k: v for k, v in m.merge_and_unload().state_dict().items()}
+
+    settings = {"lr": [1e-2, 2e-2, 3e-2, 2e-2, 1e-2], "weight_decay": 0.05, "clip_grad_norm": 1.0}
+    steps(model, list(trained.values()), settings, "lora", make_batch(), after)
 
 
 if __name__ == "__main__":
     layers()
     layer_decay()
+    lora()

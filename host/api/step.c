@@ -186,7 +186,8 @@ vitcl_status vt_train_steps(const char *output, vitcl_device *device,
                             const char *settings, uint32_t steps,
                             const char *gemm, vitcl_precision precision)
 {
-    static const char *const keys[] = {"lr", "batch", "layer_decay", NULL};
+    static const char *const keys[] = {"lr", "batch", "layer_decay", "lora",
+                                       NULL};
     vitcl_status st = VITCL_OK;
     vt_json *json = NULL;
     vt_model *m = NULL;
@@ -194,7 +195,7 @@ vitcl_status vt_train_steps(const char *output, vitcl_device *device,
     vt_optimizer_config optimizer;
     batch b = {0};
     record r = {0};
-    double *lr = NULL;
+    double *lr = NULL, rank = 0;
 
     if (!output || !device || !model || !input || !settings || steps == 0 ||
         steps > VT_STEPS_MOST)
@@ -207,6 +208,9 @@ vitcl_status vt_train_steps(const char *output, vitcl_device *device,
     VT_TRY(vt_json_within(&optimizer.layer_decay,
                           vt_json_get(json, "layer_decay"), "layer_decay", 0, 1,
                           settings));
+    VT_TRY(vt_json_within(&rank, vt_json_get(json, "lora"), "lora", 0,
+                          VT_LORA_MOST, settings));
+    optimizer.lora = (int)rank;
     VT_TRY(VT_NEW(&lr, steps));
     VT_TRY(read_rates(lr, steps, json, settings));
     VT_TRY(read_batch(&b, input));

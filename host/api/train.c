@@ -15,9 +15,11 @@
 #include "train/run_dir.h"
 #include "train/score.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <vitcl_train.h>
 
 /* Opens the model to fine-tune. A model that init_finetune.c cannot describe is
@@ -51,6 +53,7 @@ static vitcl_status prepare(const vt_settings *s, const char *folder,
     vt_json *json = NULL;
     vt_model *m = NULL;
     vt_pixels pixels;
+    char *base = NULL;
 
     VT_TRY(vt_run_dir_begin(folder));
     VT_TRY(vt_settings_save(s, folder));
@@ -66,8 +69,16 @@ static vitcl_status prepare(const vt_settings *s, const char *folder,
                                      s->o.height, s->o.width,
                                      s->masked ? NULL : d, s->o.random_state));
     }
+    if (s->o.lora)
+        VT_TRY(vt_format(&base, "%s/" VT_RUN_DIR_BASE, folder));
+    if (base && mkdir(base, 0777) != 0 && errno != EEXIST)
+        VT_TRY(vt_fail(VITCL_EIO, "%s: cannot create the folder: %s", base,
+                       strerror(errno)));
+    if (base)
+        VT_TRY(vt_model_files_write(&p, base));
     VT_TRY(vt_model_files_write(&p, folder));
 done:
+    free(base);
     vt_model_files_free(&p);
     vt_json_free(json);
     vt_model_close(m);

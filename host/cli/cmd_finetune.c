@@ -12,6 +12,10 @@ static const opt options[] = {
     OPT_ROW(training, 0, "freeze", OPT_LIST, "PATTERN",
             "parameters that stay as they are, such as 'blocks.[0-5].*'",
             freeze),
+    OPT_ROW(training, 0, "lora", OPT_COUNT, "RANK",
+            "train the head and a product of this rank beside each layer of "
+            "blocks, which is added to it in the model",
+            o.lora),
     OPT_ROW(training, 0, "pixels", OPT_CHOICE, "pillow|torchvision",
             PIXELS_HELP, o.pixels),
     OPT_DONE};

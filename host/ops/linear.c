@@ -468,19 +468,3 @@ vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w)
                                    [IN_RESIDUAL] = VT_NONE},
                         INTS, (int[]){[I_ACT] = VT_ACT_NONE, [I_EXACT] = true});
 }
-
-vt_val vt_dense(vt_plan *p, vt_val x, const char *prefix, int n, bool bias,
-                vt_act act, vt_val scale, vt_val residual)
-{
-    char name[96];
-    vt_linear_args a = {
-        .b = VT_NONE, .scale = scale, .residual = residual, .act = act};
-
-    snprintf(name, sizeof name, "%s.weight", prefix);
-    a.w = vt_param(p, name, 2, (int[]){n, vt_dim(p, x, -1)});
-    if (bias) {
-        snprintf(name, sizeof name, "%s.bias", prefix);
-        a.b = vt_param(p, name, 1, (int[]){n});
-    }
-    return vt_linear(p, x, a);
-}

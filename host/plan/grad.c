@@ -12,12 +12,17 @@
 #include <fnmatch.h>
 #include <stdio.h>
 
-static bool frozen(const vt_plan *p, const vt_value *v)
+static bool matches(const char *const *patterns, const vt_value *v)
 {
-    for (size_t i = 0; p->o.freeze && p->o.freeze[i]; i++)
-        if (fnmatch(p->o.freeze[i], v->name, 0) == 0)
+    for (; patterns && *patterns; patterns++)
+        if (fnmatch(*patterns, v->name, 0) == 0)
             return true;
     return false;
+}
+
+static bool frozen(const vt_plan *p, const vt_value *v)
+{
+    return matches(p->o.freeze, v) || (p->o.only && !matches(p->o.only, v));
 }
 
 static void mark(vt_plan *p)

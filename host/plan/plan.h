@@ -22,6 +22,7 @@
 #define VT_INS 10
 #define VT_OUTS 6
 #define VT_TEMP (VT_OUTS - 1) /* of out[]: scratch memory */
+#define VT_LORA_MOST 1024
 
 typedef int vt_val; /* a value's index in its plan, or VT_NONE */
 typedef struct vt_plan vt_plan;
@@ -133,7 +134,11 @@ typedef struct vt_plan_options {
     bool any_batch; /* the same bits in plans of any batch (vt_gemm_desc) */
     const char *const *freeze; /* NULL-ended patterns of the names of
                                 * parameters that are not trained */
-    vitcl_progress progress;   /* of vt_plan_finish(), or NULL */
+    const char *const *only;   /* of those that are; NULL: all */
+    int lora;                  /* the rank of what vt_dense() adds to the layers
+                              * of blocks; 0: nothing */
+    float lora_scale;
+    vitcl_progress progress; /* of vt_plan_finish(), or NULL */
     void *progress_context;
 } vt_plan_options;
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "models/model.h"
+#include "train/lora.h"
 #include "weights/save.h"
 
 #include <errno.h>
@@ -161,16 +162,47 @@ static size_t find(const vt_trainer *t, const char *name)
     return i;
 }
 
+/* Adds LoRA's product to the weight w of the file, if it has one. */
+static vitcl_status merge(float *w, const vt_checkpoint *c, const char *name,
+                          const char *kind)
+{
+    vitcl_status st = VITCL_OK;
+    const size_t rank = (size_t)c->optimizer->lora;
+    float *a = NULL, *b = NULL;
+    char of[VT_NAME];
+    size_t i, k, rows, columns;
+
+    if (!rank || !vt_lora_name(of, name, 'A') ||
+        (i = find(c->trainer, of)) == vt_trainer_parameters(c->trainer))
+        return VITCL_OK;
+    vt_lora_name(of, name, 'B');
+    k = find(c->trainer, of);
+    columns = vt_trainer_elements(c->trainer, i) / rank;
+    rows = vt_trainer_elements(c->trainer, k) / rank;
+    VT_TRY(vt_new(&a, rank * columns, sizeof *a));
+    VT_TRY(vt_new(&b, rank * rows, sizeof *b));
+    VT_TRY(read_weight(a, c, i, kind));
+    VT_TRY(read_weight(b, c, k, kind));
+    vt_lora_merge(w, a, b, rows, columns, rank,
+                  vt_optimizer_config_lora(c->optimizer));
+done:
+    free(a);
+    free(b);
+    return st;
+}
+
 static vitcl_status fill_model(void *context, size_t index, uint8_t *out)
 {
     const vt_checkpoint *c = context;
     const vt_weight *t = vt_weights_at(vt_model_weights(c->model), index);
     const size_t i = find(c->trainer, t->name);
+    const char *kind = c->optimizer->ema > 0 ? "ema" : "";
     float *data = (float *)(void *)out;
 
-    if (i == vt_trainer_parameters(c->trainer))
-        return vt_weight_f32(data, vt_model_weights(c->model), t);
-    return read_weight(data, c, i, c->optimizer->ema > 0 ? "ema" : "");
+    if (i < vt_trainer_parameters(c->trainer))
+        return read_weight(data, c, i, kind);
+    VT_RET(vt_weight_f32(data, vt_model_weights(c->model), t));
+    return merge(data, c, t->name, kind);
 }
 
 static vitcl_status write_model(const vt_checkpoint *c, const char *folder)

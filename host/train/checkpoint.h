@@ -11,6 +11,7 @@
  *                          unscored, if scoring was stopped
  *   training.json          the settings; written once
  *   best/                  the best model so far, if pictures are held out
+ *   base/                  with LoRA: the model of the first step
  *
  * Each file is replaced whole by a rename, and resuming reads
  * training.safetensors alone. If the process is killed between the two renames,

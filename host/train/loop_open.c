@@ -7,6 +7,8 @@
 #include "data/classes.h"
 #include "models/model.h"
 #include "models/preprocess.h"
+#include "train/lora.h"
+#include "train/run_dir.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -73,6 +75,20 @@ static vitcl_status open_val(vt_loop *l)
     return VITCL_OK;
 }
 
+/* With LoRA the run folder's model has other weights after the first step. */
+static vitcl_status open_model(vt_loop *l)
+{
+    vitcl_status st = VITCL_OK;
+    char *path = NULL;
+
+    VT_TRY(vt_format(&path, "%s%s", l->job->folder,
+                     l->s->o.lora ? "/" VT_RUN_DIR_BASE : ""));
+    VT_TRY(vt_model_open(&l->model, path));
+done:
+    free(path);
+    return st;
+}
+
 /* A training must be resumed with the pictures and classes it began with. */
 static vitcl_status check_data(const vt_loop *l)
 {
@@ -98,7 +114,10 @@ static vitcl_status check_parameters(const vt_loop *l)
 {
     for (size_t i = 0; i < vt_trainer_parameters(l->trainer); i++) {
         const char *name = vt_trainer_parameter(l->trainer, i)->name;
+        char weight[VT_NAME];
 
+        if (vt_lora_weight(weight, name))
+            name = weight;
         if (!vt_model_has(l->model, name))
             return vt_fail(
                 VITCL_EUNSUPPORTED,
@@ -189,7 +208,7 @@ vitcl_status vt_loop_open(vt_loop *l, const vt_training *job)
     VT_RET(choose(l));
     VT_RET(open_val(l));
     VT_RET(vt_settings_optimizer(&l->optimizer, &l->schedule, s, l->steps));
-    VT_RET(vt_model_open(&l->model, job->folder));
+    VT_RET(open_model(l));
     VT_RET(check_data(l));
     c = vt_model_config(l->model);
     VT_RET(vt_trainer_new(

@@ -23,7 +23,7 @@ vitcl_status vt_optimizer_config_keys(const vt_json *settings,
         "optimizer", "betas",        "eps",
         "momentum",  "weight_decay", "clip_grad_norm",
         "dropout",   "drop_path",    "label_smoothing",
-        "ema"};
+        "ema",       "lora_alpha"};
 
     if (!vt_json_is_object(settings))
         return vt_fail(VITCL_ECORRUPT, "%s: the settings must be a JSON object",
@@ -94,6 +94,8 @@ vitcl_status vt_optimizer_config_change(vt_optimizer_config *out,
           "label_smoothing", 0, 1);
     FIELD(dropout, vt_json_get(settings, "dropout"), "dropout", 0, 0.99);
     FIELD(drop_path, vt_json_get(settings, "drop_path"), "drop_path", 0, 0.99);
+    FIELD(lora_alpha, vt_json_get(settings, "lora_alpha"), "lora_alpha", 0,
+          1e6);
     FIELD(ema, vt_json_get(settings, "ema"), "ema", 0, BELOW_ONE);
 #undef FIELD
     *out = r;
@@ -113,7 +115,15 @@ vitcl_status vt_optimizer_config_used(const vt_optimizer_config *c,
                            name, keys[i],
                            sgd ? "\"sgd\"" : "\"adamw\" or \"adam\"");
     }
+    if (vt_json_get(settings, "lora_alpha") && !c->lora &&
+        !vt_json_get(settings, "lora")) /* of `vitcl step` */
+        return vt_fail(VITCL_ECORRUPT, "%s: \"lora_alpha\" needs lora", name);
     return VITCL_OK;
+}
+
+double vt_optimizer_config_lora(const vt_optimizer_config *c)
+{
+    return c->lora && c->lora_alpha > 0 ? c->lora_alpha / c->lora : 1;
 }
 
 vitcl_status vt_optimizer_config_read(vt_optimizer_config *out,

@@ -97,12 +97,13 @@ done:
 
 vitcl_status vt_run_dir_check(const char *path)
 {
-    bool begins, state, best, model, exists;
+    bool begins, state, best, base, model, exists;
 
     VT_RET(has(&begins, path, VT_RUN_DIR_MARK));
     VT_RET(has(&state, path, "training.safetensors"));
     VT_RET(has(&best, path, "best"));
-    model = state || best;
+    VT_RET(has(&base, path, VT_RUN_DIR_BASE));
+    model = state || best || (base && !begins);
     for (size_t i = 0; i < VT_COUNT(files) && !model && !begins; i++) {
         VT_RET(has(&exists, path, files[i]));
         model = exists && i < MODEL_FILES;
@@ -141,6 +142,7 @@ vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make)
             path));
     remove_partial(f.lock, NULL);
     remove_partial(f.lock, "best");
+    remove_partial(f.lock, VT_RUN_DIR_BASE);
     remove_model(f.lock, "best.part");
     *out = f, f = (vt_run_dir){0};
 done:
@@ -184,6 +186,7 @@ void vt_run_dir_empty(const vt_run_dir *f)
         unlinkat(f->lock, files[i], 0);
     remove_model(f->lock, "best.part");
     remove_model(f->lock, "best");
+    remove_model(f->lock, VT_RUN_DIR_BASE);
     if (f->made)
         rmdir(f->path); /* fails, as it should, if it has other files */
 }

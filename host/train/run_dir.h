@@ -21,6 +21,8 @@ vitcl_status vt_run_dir_check(const char *path);
 /* Locks the folder, creating it first if `make`. It is an error if another
  * training holds the lock. Removes partial files of a killed one. */
 vitcl_status vt_run_dir_claim(vt_run_dir *out, const char *path, bool make);
+/* The subfolder with the model of the first step, where LoRA trains. */
+#define VT_RUN_DIR_BASE "base"
 /* The file that marks it: */
 #define VT_RUN_DIR_MARK "training.begins"
 /* Marks the folder as one of a training that has no state yet, whose files may

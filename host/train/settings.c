@@ -423,6 +423,7 @@ vitcl_status vt_settings_optimizer(vt_optimizer_config *optimizer,
                              .decay_matrices = true,
                              .clip_norm = 1,
                              .layer_decay = o->layer_decay,
+                             .lora = (int)o->lora,
                              .label_smoothing = full ? 0.1 : 0,
                              .micro_batches =
                                  (int)(vt_share_passes(&share) * o->slices),

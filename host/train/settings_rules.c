@@ -56,6 +56,8 @@ const vt_setting vt_setting_rows[] = {
     ROW(hold_out, COUNT, KEEP = "held-out pictures would be trained with"),
     ROW(patience, COUNT, RENEW),
     ROW(follow, FLAG, KEEP = pictures),
+    ROW(lora, COUNT, KEEP = "the optimiser's state belongs to it",
+        .most = VT_LORA_MOST),
     ROW(freeze, PATTERNS,
         KEEP = "the optimiser has no state for other parameters"),
     {AT("settings", FILE, file),
@@ -123,6 +125,9 @@ vitcl_status vt_settings_check(const vt_settings *s)
     if (o->pixels && !o->model)
         return vt_fail(VITCL_EUNSUPPORTED, "pixels are for fine-tuning, not "
                                            "for training from scratch");
+    if (o->lora && !o->model)
+        return vt_fail(VITCL_EUNSUPPORTED, "lora is for fine-tuning, not for "
+                                           "training from scratch");
     if (o->val && o->hold_out)
         return vt_fail(VITCL_EINVAL,
                        "pictures of their own and held-out ones cannot both be "

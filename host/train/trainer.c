@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "data/mask.h"
+#include "train/lora.h"
 #include "train/update.h"
 
 #include <fnmatch.h>
@@ -14,6 +15,7 @@
 
 struct vt_trainer {
     vt_optimizer_config optimizer;
+    vt_lora_source source_of; /* of the store */
     vt_store *store;
     vt_plan *plan;
     vt_val pixels, targets, logits, loss, hyper, norm;
@@ -57,6 +59,32 @@ static vitcl_status check_freeze(const vt_trainer *t)
     return VITCL_OK;
 }
 
+/* Each layer's A is followed by its B, without which it is not saved. */
+static vitcl_status check_lora(const vt_trainer *t)
+{
+    char a[VT_NAME], b[VT_NAME];
+    bool any = false;
+
+    for (size_t i = 0; i < t->params; i++) {
+        if (!vt_lora_weight(a, vt_trainer_parameter(t, i)->name))
+            continue;
+        if (++i == t->params ||
+            !vt_lora_weight(b, vt_trainer_parameter(t, i)->name) ||
+            strcmp(a, b) != 0)
+            return vt_fail(VITCL_EINVAL,
+                           "%s: only one of LoRA's two matrices is frozen; "
+                           "freeze both or neither",
+                           a);
+        any = true;
+    }
+    if (t->optimizer.lora && !any)
+        return vt_fail(
+            VITCL_EUNSUPPORTED,
+            "the model has no layer for LoRA that trains: qkv, proj, "
+            "fc1 and fc2 of blocks");
+    return VITCL_OK;
+}
+
 static vitcl_status collect(vt_trainer *t)
 {
     size_t n = 0;
@@ -74,7 +102,7 @@ static vitcl_status collect(vt_trainer *t)
     if (n == 0)
         return vt_fail(VITCL_EINVAL,
                        "every parameter is frozen: nothing trains");
-    return VITCL_OK;
+    return check_lora(t);
 }
 
 /* Logits of the classes, or of each patch's colours. *weight: the factor of the
@@ -162,7 +190,11 @@ vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
                          .backward = true,
                          .exact = options->exact,
                          .train = true,
-                         .freeze = optimizer->freeze};
+                         .freeze = optimizer->freeze,
+                         .only = optimizer->lora ? vt_lora_trained : NULL,
+                         .lora = optimizer->lora,
+                         .lora_scale =
+                             (float)vt_optimizer_config_lora(optimizer)};
 
     VT_TRY(VT_NEW(&t, 1));
     t->optimizer = *optimizer;
@@ -172,7 +204,9 @@ vitcl_status vt_trainer_new(vt_trainer **out, vt_model *model,
                    : (float)VT_MAX(optimizer->micro_batches, 1);
     t->pixel_bytes = sizeof(float) * 3 * (size_t)options->batch *
                      (size_t)options->height * (size_t)options->width;
-    VT_TRY(vt_store_new(&t->store, options->dev, vt_model_read_param, model));
+    t->source_of = (vt_lora_source){model, options->random_state,
+                                    (unsigned)optimizer->lora};
+    VT_TRY(vt_store_new(&t->store, options->dev, vt_lora_read, &t->source_of));
     o.store = t->store;
     VT_TRY(vt_plan_new(&t->plan, &o));
     VT_TRY(write_plan(t, model, options));

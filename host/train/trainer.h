@@ -23,13 +23,15 @@ typedef struct vt_optimizer_config {
     double label_smoothing;   /* for vt_targets() */
     double ema;               /* 0: none */
     double layer_decay;       /* update.h; 0: none */
+    int lora;                 /* rank (lora.h); 0: none */
+    double lora_alpha;        /* 0: the rank */
     double dropout, drop_path; /* probabilities of dropping */
     int micro_batches;         /* micro-batches a step; 0: 1 */
     const char *const *freeze; /* patterns of parameters not to train */
 } vt_optimizer_config;
 
 /* Keys as torch spells them: optimizer ("adamw", "adam", "sgd"), betas, eps,
- * momentum, weight_decay, clip_grad_norm, label_smoothing. */
+ * momentum, weight_decay, clip_grad_norm, label_smoothing, lora_alpha. */
 vitcl_status vt_optimizer_config_read(vt_optimizer_config *out,
                                       const vt_json *settings,
                                       const char *name);
@@ -52,6 +54,9 @@ vitcl_status vt_optimizer_config_used(const vt_optimizer_config *c,
  * error. */
 vitcl_status vt_optimizer_config_word(const char **out, const vt_json *settings,
                                       const char *key, const char *name);
+
+/* The factor of LoRA's product. */
+double vt_optimizer_config_lora(const vt_optimizer_config *c);
 
 typedef struct vt_trainer vt_trainer;
 typedef struct vt_trainer_options {

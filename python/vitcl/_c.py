@@ -664,6 +664,7 @@ class vitcl_train_options(C.Structure):
     columns: bytes | None
     follow: int
     layer_decay: float
+    lora: int
     _fields_ = [
         ("size", C.c_size_t),
         ("preset", C.c_char_p),
@@ -703,6 +704,7 @@ class vitcl_train_options(C.Structure):
         ("columns", C.c_char_p),
         ("follow", C.c_int),
         ("layer_decay", C.c_double),
+        ("lora", C.c_uint32),
     ]
 
 

@@ -150,7 +150,7 @@ def finetune(model: Union[Path, Model], data: Path, output: Path, *, epochs: int
              precision: AnyPrecision = "f32", columns: Optional[str] = None,
              checkpoint_steps: int = 0, workers: int = 0, slices: int = 0,
              pixels: Optional[str] = None, follow: bool = False, layer_decay: float = 0,
-             device: Optional[str] = None, on_step: Optional[OnStep] = None,
+             lora: int = 0, device: Optional[str] = None, on_step: Optional[OnStep] = None,
              on_note: Optional[Callable[[str], Any]] = None,
              progress: Progress = False) -> TrainEvent:
     """Trains a checkpoint on your own classes, and writes a model to the folder `output`.
@@ -162,6 +162,7 @@ def finetune(model: Union[Path, Model], data: Path, output: Path, *, epochs: int
     epochs:   0: 1, or those of the training to resume; batch: 0: 64
     lr:       the peak; 0: that of the settings' optimizer. layer_decay: that of each layer
               by that of the next; 0: 1
+    lora:     the rank of LoRA on the blocks' layers; only it and the head train; 0: none
     hold_out: training pictures set aside and scored after each epoch; or val: others
     settings: such as {"optimizer": "adamw", "mixup": 0.2}, or a JSON file of them
     on_step:  called with a TrainEvent after each step; a true result saves a checkpoint
@@ -176,7 +177,8 @@ def finetune(model: Union[Path, Model], data: Path, output: Path, *, epochs: int
                    patience=patience, augment=augment, split=split, random_state=random_state,
                    micro=micro, height=height, width=width, resume=resume, strict=strict,
                    columns=columns, checkpoint_steps=checkpoint_steps, workers=workers,
-                   slices=slices, pixels=pixels, follow=follow, layer_decay=layer_decay)
+                   slices=slices, pixels=pixels, follow=follow, layer_decay=layer_decay,
+                   lora=lora)
     start = {} if resume else {"model": _found(model._name if isinstance(model, Model) else encode(model))}
     return _run(output, start, device, on_step, on_note, progress, freeze, settings, precision,
                 options)
