@@ -125,6 +125,7 @@ static inline float from_lane_emulated(float v, int mask, local uint *x,
 #define LOAD_WORDS(r, p)                                                       \
     EACH(i_, 8)                                                                \
     (r)[i_] = ((const local uint *)(p))[i_ * LANES + lane]
+#define FAR_HALVES(p) ((ushort2)((p)[lane], (p)[LANES + lane]))
 #define LOAD_FAR_WORDS(r, p)                                                   \
     EACH(i_, 8)                                                                \
     (r)[i_] = ((const global uint *)(p))[i_ * LANES + lane]

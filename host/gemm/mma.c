@@ -358,6 +358,17 @@ static bool wide_rows(const vt_gemm *g, const operands *o)
            o->lda % (same ? 8 : 4) == 0 && vt_buf_aligned(o->a, 16);
 }
 
+/* May Intel's sub-groups of 16 read A past local memory? */
+static bool far_rows(const vt_gemm *g, const operands *o)
+{
+    const vt_dtype type = g->t.d.type;
+
+    return g->t.unit.kind == VT_MMA_DPAS16 &&
+           vt_variant_wanted(VT_VARIANT_FAR) &&
+           (type == VT_I8 ||
+            (o->stored == type && wide_rows(g, o) && o->K % 32 == 0));
+}
+
 /* May 16 bytes of a row of C, and what is added to it, be stored at once? */
 static bool wide_result(const vt_gemm *g, const cut *c)
 {
@@ -372,14 +383,14 @@ static bool wide_result(const vt_gemm *g, const cut *c)
     return aligned;
 }
 
-static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
+static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c,
+                                 const operands *o)
 {
     const vt_gemm_desc *d = &g->t.d;
     const int rows = d->batch * d->M;
     const vt_mma_shape s = c->shape;
     const size_t wi = (size_t)items(c->kind, s);
-    const operands o = operands_of(g);
-    const int v[] = {rows, d->N, o.K, o.lda, d->ldc, columns(d)};
+    const int v[] = {rows, d->N, o->K, o->lda, d->ldc, columns(d)};
     const char *const way = vt_mma_way(g->t.unit.kind);
     char parts[64] = "", common[192], defines[464];
 
@@ -390,17 +401,18 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c)
                  c->parts > 1 ? " -DSPLIT" : "");
     snprintf(
         defines, sizeof defines,
-        "-DKIND=%d%s%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s%s%s%s",
+        "-DKIND=%d%s%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s%s%s%s%s",
         g->t.unit.kind, vt_mma_flags(g->t.unit),
         c->groups ? vt_wgmma_used()->defines : "", s.wm, s.wn, s.fm, s.fn,
-        vt_dtype_name(o.stored), o.stored == d->type ? " -DSAME_A" : "",
-        wide_rows(g, &o) ? " -DWIDE_A" : "",
-        wide_result(g, c) ? " -DWIDE_C" : "", parts, common,
-        d->out == VT_I8 ? " -DROUND" : "", c->fence ? c->fence : "");
+        vt_dtype_name(o->stored), o->stored == d->type ? " -DSAME_A" : "",
+        wide_rows(g, o) ? " -DWIDE_A" : "",
+        wide_result(g, c) ? " -DWIDE_C" : "", far_rows(g, o) ? " -DFAR_A" : "",
+        parts, common, d->out == VT_I8 ? " -DROUND" : "",
+        c->fence ? c->fence : "");
     VT_RET(vt_kernel_new(k, g->dev, way, way, defines));
-    VT_RET(vt_gemm_operands(*k, g, o.a, o.b, v, VT_COUNT(v)));
+    VT_RET(vt_gemm_operands(*k, g, o->a, o->b, v, VT_COUNT(v)));
     if (c->parts > 1) {
-        VT_RET(vt_kernel_buf(*k, 12, o.sums));
+        VT_RET(vt_kernel_buf(*k, 12, o->sums));
         VT_RET(vt_kernel_int(*k, 13, (int)(rounded_bytes(d) / sizeof(float))));
     }
     if (c->parts > 1 && c->fence)
@@ -426,6 +438,7 @@ static vitcl_status bind(vt_gemm *g)
     const vt_gemm_desc *d = &g->t.d;
     const cut c = divide(g->dev, &g->t);
     const int parts = vt_divide_up(d->K, c.terms);
+    operands o;
     const char *const variant = vt_wgmma_used()->name;
     char text[48] = "", name[16] = "wgmma";
     unsigned n = 0;
@@ -436,7 +449,8 @@ static vitcl_status bind(vt_gemm *g)
     }
     if (!d->b_packed)
         VT_RET(vt_mma_bind_operands(g, columns(d), sums_bytes(d, c.parts), &n));
-    VT_RET(bind_product(&g->kernel[n++], g, &c));
+    o = operands_of(g);
+    VT_RET(bind_product(&g->kernel[n++], g, &c, &o));
     if (c.parts > 1 && !c.fence)
         VT_RET(bind_sum(&g->kernel[n], g, &c));
     if (parts > 1)
@@ -448,10 +462,11 @@ static vitcl_status bind(vt_gemm *g)
         snprintf(text, sizeof text, ", rounded by the last");
     if (strcmp(variant, "V0") != 0)
         snprintf(name, sizeof name, "wgmma-%s", variant);
-    snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s%s",
+    snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s%s%s",
              c.groups ? name : c.kind->name, high(c.kind, c.shape),
              wide(c.kind, c.shape), vt_dtype_name(d->type),
-             g->t.unit.emulated ? ", emulated" : "", text);
+             g->t.unit.emulated ? ", emulated" : "",
+             far_rows(g, &o) ? ", A from afar" : "", text);
     return VITCL_OK;
 }
 

@@ -13,7 +13,8 @@ static const char *const words[VT_VARIANTS] = {
     [VT_VARIANT_HEADS7] = "heads7",   [VT_VARIANT_HEADS13] = "heads13",
     [VT_VARIANT_COLUMNS] = "columns", [VT_VARIANT_PARTS] = "parts",
     [VT_VARIANT_ROWS] = "rows",       [VT_VARIANT_LAST] = "last",
-    [VT_VARIANT_PIXELS] = "pixels",   [VT_VARIANT_EMBED] = "embed",
+    [VT_VARIANT_FAR] = "far",         [VT_VARIANT_PIXELS] = "pixels",
+    [VT_VARIANT_EMBED] = "embed",
 };
 
 const char *vt_variant_name(vt_variant v)

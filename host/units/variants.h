@@ -18,6 +18,7 @@ typedef enum {
     VT_VARIANT_ROWS,    /* layer norm rounds its rows for int8 products */
     VT_VARIANT_LAST,    /* the last groups of rows round them for these, in
                          * products and attention */
+    VT_VARIANT_FAR,     /* Intel's dpas16 reads A past local memory */
     VT_VARIANT_PIXELS,  /* pixels to patches in one kernel */
     VT_VARIANT_EMBED,   /* products with residuals that lie otherwise than their
                          * results: of the patches, and in the last block */

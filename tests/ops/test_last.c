@@ -1,7 +1,8 @@
 /*
- * test_last.c - rows of attention and of products that their last work-groups
- * round for the next int8 product: the same bits as those of launches that
- * round them.
+ * test_last.c - two variants in the products of a block. Rows of attention and
+ * of products that their last work-groups round for the next int8 product have
+ * the bits of launches that round them; products that read A past local memory,
+ * those of others.
  */
 #include "gemm/parts.h"
 #include "support/commit.h"
@@ -40,18 +41,24 @@ static vt_val layer(vt_fixture *f, vt_val x, int n, int k, vt_act act)
                                       .act = act});
 }
 
-/* Twice, with the same bits. Returns the launches. */
-static unsigned run(float *y, const char *words, const float *x)
+typedef struct variant {
+    vitcl_precision precision;
+    const char *words, *note;
+    int steps; /* that say so */
+} variant;
+
+/* Twice, with the same bits. on: the variant. Returns the launches. */
+static unsigned run(float *y, const variant *t, bool on, const float *x)
 {
     float *again = malloc(ROWS * C * sizeof *again);
     vt_fixture f;
     vt_val in, v;
     unsigned launches;
-    int rounded = 0;
+    int noted = 0;
 
-    setenv("VITCL_VARIANTS", words, 1);
+    setenv("VITCL_VARIANTS", on ? t->words : "", 1);
     vt_fixture_open_as(&f, (vt_plan_options){.device_class = VT_CLASS_GPU,
-                                             .precision = VITCL_INT8,
+                                             .precision = t->precision,
                                              .gemm = "native"});
     in = vt_input(f.plan, "x", VT_F32, 3, (int[]){B, T, C});
     v = layer(&f, in, 3 * C, C, VT_ACT_NONE);
@@ -65,10 +72,10 @@ static unsigned run(float *y, const char *words, const float *x)
     for (int i = 0; i < vt_plan_steps(f.plan); i++) {
         const vt_step *s = vt_plan_step(f.plan, i);
 
-        rounded += strstr(s->gemm ? vt_gemm_describe(s->gemm) : s->note,
-                          "rounded by the last") != NULL;
+        noted += strstr(s->gemm ? vt_gemm_describe(s->gemm) : s->note,
+                        t->note) != NULL;
     }
-    cr_expect_eq(rounded, *words ? 3 : 0, "%d steps round", rounded);
+    cr_expect_eq(noted, on ? t->steps : 0, "%d steps: %s", noted, t->note);
     launches = vt_plan_launches(f.plan);
     vt_check(vt_plan_write(f.plan, in, x, ROWS * C * sizeof *x));
     for (int i = 0; i < 2; i++) {
@@ -81,7 +88,8 @@ static unsigned run(float *y, const char *words, const float *x)
     return launches;
 }
 
-static void same(const char *unit)
+/* saved: launches. */
+static void same(const char *unit, const variant *t, unsigned saved)
 {
     float x[ROWS * C], want[ROWS * C], got[ROWS * C];
     unsigned usual;
@@ -89,14 +97,13 @@ static void same(const char *unit)
     vt_test_emulate(unit);
     for (int i = 0; i < ROWS * C; i++)
         x[i] = numbers(i);
-    usual = run(want, "", x);
-    cr_expect_eq(run(got, "last", x), usual - 3, "%s: launches", unit);
+    usual = run(want, t, false, x);
+    cr_expect_eq(run(got, t, true, x), usual - saved, "%s: launches", unit);
     cr_expect_arr_eq(got, want, sizeof got, "%s: other bits", unit);
     for (int i = 0; i < ROWS * C; i++)
         cr_assert(isfinite(got[i]));
     x[5 * C + 1] = NAN;
-    (void)run(want, "", x);
-    (void)run(got, "last", x);
+    (void)run(got, t, true, x);
     for (int i = 0; i < ROWS * C; i++)
         cr_expect_eq(isnan(got[i]) != 0, i < T * C, "%s: %d", unit, i);
     unsetenv("VITCL_MMA"), unsetenv("VITCL_VARIANTS");
@@ -107,6 +114,8 @@ Test(last, rounds)
 {
     static const char *const units[] = {"mma16",  "mma8",    "wmma11",
                                         "wmma12", "mfma942", "dpas8"};
+    static const variant rounds = {VITCL_INT8, "last", "rounded by the last",
+                                   3};
     enum { UNITS = sizeof units / sizeof *units };
     const bool all = getenv("VITCL_TEST_MMA") != NULL;
     const int turn = (int)(vt_test_commit() % UNITS);
@@ -116,5 +125,17 @@ Test(last, rounds)
         vt_skip("this driver orders nothing between work-groups");
     for (int i = 0; i < UNITS; i++)
         if (all || i == turn)
-            same(units[i]);
+            same(units[i], &rounds, 3);
+}
+
+/* What reads the input, in f32, does not. */
+Test(last, far)
+{
+    static const variant far[] = {{VITCL_F16, "far", "A from afar", 3},
+                                  {VITCL_INT8, "far", "A from afar", 4}};
+    const bool all = getenv("VITCL_TEST_MMA") != NULL;
+
+    for (unsigned long i = 0; i < 2; i++)
+        if (all || i == vt_test_commit() % 2)
+            same("dpas16", &far[i], 0);
 }
