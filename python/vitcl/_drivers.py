@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes as C
 import glob
-import importlib.metadata
 import os
 import pathlib
 import platform
@@ -24,6 +23,8 @@ _VARIABLES = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH")
 
 def _brought(name: str) -> Optional[pathlib.Path]:
     """A file of the package intel-opencl-rt."""
+    import importlib.metadata  # here, because it takes long and is of use only here
+
     try:
         files = importlib.metadata.files("intel-opencl-rt") or []
     except importlib.metadata.PackageNotFoundError:
