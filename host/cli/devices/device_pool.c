@@ -53,23 +53,18 @@ static int add(device_pool *p, const model_options *o, const char *word)
 static int add_all(device_pool *p, const model_options *o)
 {
     vitcl_device_info info = {.size = sizeof info};
-    int code = EXIT_OK;
 
     guard_begin();
-    for (uint32_t i = 0;
-         code == EXIT_OK && vitcl_device_at(&info, i) == VITCL_OK; i++)
+    for (uint32_t i = 0; vitcl_device_at(&info, i) == VITCL_OK; i++)
         if (!info.error[0])
-            code = add(p, o, info.id);
-    if (code == EXIT_OK && !p->count)
-        return fail("--devices all: there is no device");
-    return code;
+            RET(add(p, o, info.id));
+    return p->count ? EXIT_OK : fail("--devices all: there is no device");
 }
 
 static int add_named(device_pool *p, const model_options *o)
 {
     const char *at = o->devices;
     char word[WORD];
-    int code;
 
     do {
         const size_t n = strcspn(at, ",");
@@ -79,27 +74,24 @@ static int add_named(device_pool *p, const model_options *o)
                          "them, such as 0:0,0:1, not '%s'",
                          o->devices);
         memcpy(word, at, n), word[n] = '\0';
-        code = add(p, o, word);
+        RET(add(p, o, word));
         at += n + (at[n] == ',');
-    } while (code == EXIT_OK && (*at || at[-1] == ','));
-    return code;
+    } while (*at || at[-1] == ',');
+    return EXIT_OK;
 }
 
 int pool_open(device_pool *p, const model_options *o)
 {
-    int code;
-
     p->item = calloc(MOST, sizeof *p->item);
     if (!p->item)
         return fail("out of memory");
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->news, NULL);
-    code = !o->devices                      ? add(p, o, o->device)
-           : strcmp(o->devices, "all") == 0 ? add_all(p, o)
-                                            : add_named(p, o);
-    if (code == EXIT_OK)
-        say_kinds(p);
-    return code;
+    RET(!o->devices                      ? add(p, o, o->device)
+        : strcmp(o->devices, "all") == 0 ? add_all(p, o)
+                                         : add_named(p, o));
+    say_kinds(p);
+    return EXIT_OK;
 }
 
 /* ---- sessions ---- */

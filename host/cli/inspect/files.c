@@ -273,20 +273,18 @@ static int write_as(inspect_files *f, const inspect_figure *g,
                     const char *ending)
 {
     char path[INSPECT_PATH];
-    int code;
 
     if (!inspect_path(path, f, g->kind, ending))
         return EXIT_FAILED;
     if (strcmp(ending, "safetensors") == 0)
-        code = write_tensor(g, path);
-    else if (strcmp(ending, "json") == 0)
-        code = write_numbers(g, path);
-    else
-        code = code_of(g->sheet ? vt_contact_sheet_write(g->sheet, path)
-                                : vt_figure_write(g->chart, path));
-    if (code == EXIT_OK && strcmp(ending, "png") == 0)
+        return write_tensor(g, path);
+    if (strcmp(ending, "json") == 0)
+        return write_numbers(g, path);
+    RET(g->sheet ? vt_contact_sheet_write(g->sheet, path)
+                 : vt_figure_write(g->chart, path));
+    if (strcmp(ending, "png") == 0)
         inspect_say(path);
-    return code;
+    return EXIT_OK;
 }
 
 int inspect_write(inspect_files *f, const inspect_figure *g)

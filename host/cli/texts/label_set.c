@@ -71,19 +71,18 @@ static bool names_file(const char *word)
 int label_set_read(label_set *s, const char *labels, const words *prompts)
 {
     const bool file = labels && is_file(labels);
-    int code = EXIT_OK;
 
     if (labels && !file && names_file(labels))
         return fail("--labels: there is no file %s; a list of labels has a "
                     "comma, such as \"cat,dog\" or \"cat,\"",
                     labels);
     if (labels)
-        code = file ? lines_read_tidy(&s->labels, labels)
-                    : lines_split(&s->labels, labels);
-    for (size_t i = 0; code == EXIT_OK && i < prompts->count; i++)
-        code = add_prompts(&s->prompts, prompts->item[i]);
-    if (code != EXIT_OK || !labels)
-        return code;
+        RET(file ? lines_read_tidy(&s->labels, labels)
+                 : lines_split(&s->labels, labels));
+    for (size_t i = 0; i < prompts->count; i++)
+        RET(add_prompts(&s->prompts, prompts->item[i]));
+    if (!labels)
+        return EXIT_OK;
     if (file && !s->labels.count)
         return fail("%s: there are no labels in it", lines_name(labels));
     return file ? label_set_check(s, lines_name(labels), "", EXIT_FAILED)
@@ -286,7 +285,6 @@ int label_set_open(label_set *s, vitcl_device *device, const vitcl_model *model,
     const size_t n = s->labels.count;
     vt_kept_key key;
     bool keyed;
-    int code;
 
     if (!width)
         return fail("this model yields no features");
@@ -300,10 +298,10 @@ int label_set_open(label_set *s, vitcl_device *device, const vitcl_model *model,
     keyed = !o->preset && find_key(&key, s, device, model, o, how);
     if (keyed && load(s, &key))
         return EXIT_OK;
-    code = compute(s, device, o, how, what);
-    if (code == EXIT_OK && keyed && !s->cut) /* which is said each time */
+    RET(compute(s, device, o, how, what));
+    if (keyed && !s->cut) /* which is said each time */
         save(s, &key);
-    return code;
+    return EXIT_OK;
 }
 
 const float *label_set_logits(label_set *s, const float *features)

@@ -374,15 +374,14 @@ int train(const training *t, const char *name)
     training other = *t;
     uint32_t ranks;
     const uint32_t rank = vt_train_rank(&ranks);
-    int code;
 
     if (ranks > 1) { /* a restart would leave the other processes waiting */
         guard_spent();
         setenv("VITCL_BUILD_FORK", "0", 1); /* MPI has threads of its own */
     }
     if (rank == 0) {
-        code = check(t);
-        return code == EXIT_OK ? run(t, name) : code;
+        RET(check(t));
+        return run(t, name);
     }
     /* Rank 0 writes and speaks for all. */
     be_quiet();
