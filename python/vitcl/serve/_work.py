@@ -157,10 +157,10 @@ class Worker:
             else:
                 batch[0].answer.set_exception(e)
             return
+        self.batches += 1  # first: who has an answer finds it counted
+        self.answered += len(batch)
         for question, answer in zip(batch, answers):
             question.answer.set_result(answer)
-        self.batches += 1
-        self.answered += len(batch)
 
     def _most(self) -> int:
         model = self.model
