@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A ViT with random weights, pictures, and what vitcl must compute of them.
 
-    model.py make FOLDER [--tiny]    ViT-B/16 and 256 pictures; --tiny: a small one and 8
+    model.py make FOLDER [--tiny]    ViT-B/16 and 256 pictures; --tiny: a small one and 2
     model.py check WANT GOT NAME BOUND
     model.py losses FOLDER BATCH GOT NAME BOUND
 
@@ -14,7 +14,7 @@ import json, os, struct, sys
 
 import numpy as np
 
-WIDE, DEPTH, HEADS, SIDE, CLASSES, PICTURES = (256, 2, 4, 144, 10, 4) if "--tiny" in sys.argv else (768, 12, 12, 224, 1000, 256)
+WIDE, DEPTH, HEADS, SIDE, CLASSES, PICTURES = (256, 2, 4, 144, 10, 2) if "--tiny" in sys.argv else (768, 12, 12, 224, 1000, 256)
 ARCHITECTURE, PATCH = "vit_base_patch16_224", 16
 MORE = dict(img_size=SIDE, embed_dim=WIDE, depth=DEPTH, num_heads=HEADS)
 
