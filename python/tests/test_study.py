@@ -6,11 +6,13 @@ another version goes on. tests/cli/study*.sh start the command.
 """
 import hashlib
 import math
+import os
 import pathlib
 import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 try:
     import numpy as np
@@ -19,8 +21,9 @@ except ImportError:
     sys.exit(77)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from vitcl.study import _data, _drawn, _frame, _report  # noqa: E402
+from vitcl.study import _data, _drawn, _frame, _plan, _report  # noqa: E402
 from vitcl.study._frame import Rate, Run  # noqa: E402
+from vitcl.study._program import StudyError  # noqa: E402
 from vitcl.study._random import Random  # noqa: E402
 from vitcl.study.studies import STUDIES, resolution  # noqa: E402
 
@@ -134,6 +137,15 @@ def experiment(name, folder="/nowhere", **values):
     for key, value in values.items():
         setattr(e, key, value)
     return e
+
+
+class Names(unittest.TestCase):
+    def test_the_data_as_python_3_9_finds_it(self):
+        real = os.path.realpath
+        with unittest.mock.patch("os.path.realpath", lambda path: real(path)):
+            self.assertEqual(_plan._real("."), real("."))
+            with self.assertRaisesRegex(StudyError, "nowhere: No such file"):
+                _plan._real("nowhere")
 
 
 class Runs(unittest.TestCase):

@@ -54,7 +54,8 @@ def opened(study: Study, options: Options, program: Program) -> Iterator[Experim
 
 def _real(data: str) -> str:
     try:
-        path = os.path.realpath(data, strict=True)
+        os.stat(data)  # realpath() is strict from Python 3.10 on
+        path = os.path.realpath(data)
         path.encode()
     except OSError as error:
         raise StudyError(f"{data}: {error.strerror}") from None
