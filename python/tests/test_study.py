@@ -114,6 +114,25 @@ class Data(unittest.TestCase):
         self.assertEqual(test.choose(9, range(2)), [4, 9, 15])
         self.assertEqual(len(train.choose(99, range(2))), 14)
 
+    def test_data_are_known_by_what_is_in_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def at(name, pictures, labels=(0, 1)):
+                place = pathlib.Path(folder, name)
+                place.mkdir()
+                paths = [place / f"{name}{i}.ppm" for i in range(len(pictures))]
+                for path, picture in zip(paths, pictures):
+                    path.write_bytes(picture)
+                part = _data.Listing("folders", "", ["a", "b"], list(labels),
+                                     list(map(str, paths)), False)
+                return _data.content(types.SimpleNamespace(listings=[part, part], kind="folders"))
+
+            long = b"a" * 5000, b"b" * 9000
+            known = at("one", long)
+            self.assertEqual(at("two", long), known)
+            others = (at("three", (long[1], long[0])), at("four", long, (1, 0)),
+                      at("five", (long[0] + b"a", long[1])), at("six", (long[0], b"c" + long[1][1:])))
+            self.assertNotIn(known, others)
+
     def test_a_field_is_no_formula(self):
         self.assertEqual(_data._field("=1", "'"), "'=1")
         self.assertEqual(_data._field('a, "b"', ""), '"a, ""b"""')
@@ -131,7 +150,7 @@ def experiment(name, folder="/nowhere", **values):
     """All runs of a study, with made-up rates."""
     study = next(s for s in STUDIES if s.name == name)
     e = _frame.Experiment(study, _frame.Options(pathlib.Path(folder)), types.SimpleNamespace())
-    values = {"data": "/data", "kind": "cifar10", "classes": 10, "all_pictures": 50000,
+    values = {"data": "/data", "content": "/data", "kind": "cifar10", "classes": 10, "all_pictures": 50000,
               "all_tests": 10000, "rest_pictures": 20000, "pictures": 1000, "epochs": 8,
               "tests": 2000, **values}
     for key, value in values.items():

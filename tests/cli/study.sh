@@ -112,6 +112,22 @@ run 0 study head "${given[@]}" -o whole
 err_not 'run [0-9]* of 12'
 on_terminal 60 0 study head "${given[@]}" -o whole
 fits 60
+
+# ---- data are known by what is in them, not by their name
+mv data moved
+run 0 study head --data moved "${given[@]:2}" -o whole
+err_not 'run [0-9]* of 12'
+cp -r moved data
+printf x | dd of=data/data_batch_3.bin bs=1 seek=700 conv=notrunc status=none
+run 1 study head "${given[@]}" -o whole
+says 'whole: has a study "head" of .*/moved, or of other pictures than are there now'
+rm -r data
+mv moved data
+cp -r whole older # of a version that knew them by their name
+sed -i '/"content"/d; s|/moved"|/data"|' older/study.json
+run 0 study head "${given[@]}" -o older --dry-run
+out_not ' done$'
+
 find whole -printf '%p %T@\n' >before
 TMPDIR=$PWD/tmp run 0 study head "${given[@]}" -o whole --dry-run
 out_has '^12 runs, .*, about 0\.0 minutes'

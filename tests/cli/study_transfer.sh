@@ -55,8 +55,11 @@ weights() { echo named/runs/$1-*/model.safetensors; }
 python3 same.py "$(weights frozen-100-1)" "$(weights fine-tuned-100-1)" | grep -q 'blocks.0.attn.qkv.weight' ||
     fail 'a fine-tuned model did not change'
 
-# ---- another model: other runs, and a dry run leaves the folder as it is
+# ---- the same model elsewhere, and another model: other runs, and a dry run leaves the folder as it is
 find named -printf '%p %T@\n' >before
+cp -r "$models/timm_vit" elsewhere
+run 0 study transfer -m elsewhere "${given[@]}" -o named --dry-run
+out_not '(frozen|fine-tuned|few-shot).*[0-9]$'
 run 0 study transfer -m "$models/timm_vit_resized" "${given[@]}" -o named --dry-run
 out_not '(frozen|fine-tuned|few-shot).* done$'
 find named -printf '%p %T@\n' | cmp - before || fail 'a dry run changed a study'

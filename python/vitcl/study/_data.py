@@ -3,6 +3,7 @@ spaced. Records are written as such files again, and of picture files there are 
 table's with a table beside them."""
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,6 +127,33 @@ def look(e: Experiment) -> None:
             e.side = SIDE
 
 
+def _ends(path: str) -> bytes:
+    """A picture's size, first and last bytes: the whole of many takes too long."""
+    with open(path, "rb") as f:
+        first, size = f.read(4096), f.seek(0, os.SEEK_END)
+        f.seek(max(size - 4096, 0))
+        return b"%d " % size + first + f.read()
+
+
+def content(e: Experiment) -> str:
+    """A word for the data, the same wherever it is: classes, labels and what is in the files."""
+    known = hashlib.sha256()
+    files = {"mnist": [f"{part}-{what}" for part in ("train", "t10k")
+                       for what in ("images-idx3-ubyte", "labels-idx1-ubyte")],
+             "cifar100": ["train.bin", "test.bin"],
+             "cifar10": [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]}
+    try:
+        for part in e.listings[:1 if e.listings[0].share is False else 2]:
+            known.update(os.fsencode(f"{part.kind} {part.names} {part.labels} {part.share}"))
+            for path in filter(None, part.paths):
+                known.update(_ends(path))
+        for name in files.get(e.kind, []):
+            known.update((Path(e.data) / name).read_bytes())
+    except OSError as error:
+        raise StudyError(f"{error.filename}: {error.strerror}") from None
+    return known.hexdigest()
+
+
 def subset(e: Experiment, run: Run, pictures: int, tests: int) -> Path:
     """A folder in the output with so many training and test pictures of the run's task or
     classes; made if it is not there."""
@@ -215,8 +243,8 @@ def _links(folder: Path, split: str, part: Listing, chosen: Sequence[int]) -> li
         into = folder / split if part.kind == "table" else folder / split / name
         _files.folder(into)
         path = into / f"{i:06d}-{os.path.basename(part.paths[i])}"
-        if not os.path.lexists(path):
-            path.symlink_to(part.paths[i])
+        path.unlink(missing_ok=True)
+        path.symlink_to(part.paths[i])
         rows.append(f"{_field(str(path.relative_to(folder)), './')},{_field(name, chr(39))},"
                     f"{split}\n")
     return rows

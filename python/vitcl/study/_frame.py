@@ -199,6 +199,8 @@ class Experiment:
         self.output = options.output  # of a dry run, a temporary one
         # of the data:
         self.data = ""  # its real path
+        # What runs know data and model by. In a folder of an older version: their names.
+        self.content, self.model_content = "", ""
         self.kind = ""
         self.side = 32  # of pictures, in pixels
         self.classes = self.all_pictures = self.all_tests = 0
@@ -379,13 +381,13 @@ class Experiment:
         """All that a run's result depends on, but for the program and the device."""
         shots = [*r.shots, 0, 0, 0, 0][:4]
         text = "1\n%s\n%s\n%s\n%s\n%s\n%s\n%s %s\n%.17g %d %d %d %d %d %d\n%d %d\n" % (
-            self.data, r.name, r.config, r.settings, start.id if start else "", r.objective,
+            self.content, r.name, r.config, r.settings, start.id if start else "", r.objective,
             r.augment, r.made.name if r.made else "", r.lr, r.pictures, r.epochs, r.batch,
             r.size, r.state, r.score, self.tests if r.score == TEST or r.shots else 0,
             self.tries if r.shots else 0)
         text += "%d %d %d %d " % tuple(shots)
         if r.model or r.untrained or r.freeze or r.part or r.precision:
-            text += "\n%s %d %s %d %s" % (self.options.model if r.model else "", r.untrained,
+            text += "\n%s %d %s %d %s" % (self.model_content if r.model else "", r.untrained,
                                           r.freeze, r.part, r.precision)
         return f"{r.name}-{_hash(text)[:10]}"
 

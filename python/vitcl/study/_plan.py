@@ -35,6 +35,8 @@ def opened(study: Study, options: Options, program: Program) -> Iterator[Experim
         if not study.drawn:
             e.data = _real(options.data)
         _data.look(e)
+        if not study.drawn:
+            e.content = _data.content(e)
     with contextlib.ExitStack() as stack:
         if options.dry:
             e.output = Path(stack.enter_context(
@@ -70,9 +72,15 @@ def _read_state(e: Experiment) -> None:
         return
     state, named = _files.load(e.path("study.json")), e.options.output
     study, data = state.get("study", ""), state.get("data", "")
+    if "content" not in state:  # of a version that knew data and model by their names
+        e.content, e.model_content = e.data, e.options.model
     follow, columns = state.get("follow", False), state.get("columns", "")
-    if (study, data) != (e.study.name, e.data):
-        raise StudyError(f'{named}: has a study "{study}" of {data}; name another folder')
+    if (study, state.get("content", data)) != (e.study.name, e.content):
+        raise StudyError(f'{named}: has a study "{study}" of {data}, or of other pictures than '
+                         "are there now; name another folder")
+    if data != e.data and not e.options.dry:
+        for whole in e.path("data").glob("*.whole"):
+            whole.unlink()  # its links lead to where the pictures were
     if follow != e.options.follow:
         raise StudyError(f"{named}: has a study {'with' if follow else 'without'} --follow, of "
                          "other pictures; name another folder")
@@ -95,7 +103,8 @@ def _read_state(e: Experiment) -> None:
 def _write_state(e: Experiment) -> None:
     if e.options.dry:
         return
-    state = {"study": e.study.name, "data": e.data, "follow": e.options.follow,
+    state = {"study": e.study.name, "data": e.data,
+             **({"content": e.content} if e.content != e.data else {}), "follow": e.options.follow,
              **({"columns": e.options.columns} if e.options.columns else {}),
              "minutes": e.minutes, "tries": e.tries, "pictures": e.pictures, "tests": e.tests,
              "epochs": e.epochs, "rates": [dataclasses.asdict(rate) for rate in e.rates]}
@@ -106,15 +115,20 @@ def _write_state(e: Experiment) -> None:
 
 
 def find_model(e: Experiment) -> StudyModel:
-    """In timm's form: converted once, to a folder of its own for each path."""
-    place = e.path("measure/model-%.10s" %
-                   hashlib.sha256(os.fsencode(e.options.model)).hexdigest())
-    whole, messages = place.with_suffix(".whole"), e.path("measure/model.messages.txt")
+    """In timm's form, in a folder that is named by what is in it."""
+    made, messages = e.path("measure/model"), e.path("measure/model.messages.txt")
     out = e.path("measure/model.info.json")
-    if not whole.exists():
-        e.program.run(["convert", "-m", e.options.model, "-o", str(place)], None, messages,
-                      "reading the model in timm's format")
-        _files.write(whole, "")
+    _files.remove(made)
+    e.program.run(["convert", "-m", e.options.model, "-o", str(made)], None, messages,
+                  "reading the model in timm's format")
+    known = hashlib.sha256((made / "config.json").read_bytes())
+    with open(made / "model.safetensors", "rb") as f:
+        while block := f.read(1 << 20):
+            known.update(block)
+    e.model_content = e.model_content or known.hexdigest()
+    place = made.with_name(f"model-{known.hexdigest()[:10]}")
+    if not place.exists():
+        made.rename(place)
     config = _files.load(place / "config.json")
     keys = ("architecture", "model_args", "stem_layers", "stem_widths", "stem_block")
     e.program.run(["info", "-m", str(place), "--json"], out, messages, "reading the model")
