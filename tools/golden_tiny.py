@@ -59,6 +59,8 @@ TIMM = {
     "timm_sapiens2": ("vit_base_patch16_sapiens2", dict(num_classes=5, depth=3, num_heads=4, num_kv_heads=[4, 2, 4]), (32, 24)),
     "timm_mobileclip": ("vit_base_mci_224", dict(num_classes=5, img_size=(32, 48)), (32, 48)),
     "timm_axial": ("vit_base_patch16_224", dict(num_classes=5, global_pool="avg", class_token=False, depth=4, img_size=(24, 40), attention="axial"), (24, 40)),
+    "timm_post_norm": ("vit_base_patch16_224", dict(num_classes=5, init_values=0.1, block="post-norm"), S),
+    "timm_no_skip": ("vit_base_patch16_224", dict(num_classes=5, block="no-skip"), S),
 }
 
 
@@ -196,6 +198,16 @@ def pictures(name, answer, mode="RGB"):
     json.dump(out, open(os.path.join(OUT, "models", name, "pictures.json"), "w"))
 
 
+def post_norm(block, x, **_):
+    """Of the first Transformers."""
+    x = block.norm1(x + block.ls1(block.attn(x)))
+    return block.norm2(x + block.ls2(block.mlp(x)))
+
+
+def no_skip(block, x, **_):
+    return block.mlp(block.norm2(block.attn(block.norm1(x))))
+
+
 def timm_case(i, name):
     import timm
 
@@ -208,13 +220,17 @@ def timm_case(i, name):
     if hybrid:
         del args["patch_size"]
     make = hybrid or (lambda **a: timm.create_model(arch, **a))
-    axial = args.pop("attention", None)
+    axial, block = args.pop("attention", None), args.pop("block", None)
     m = refill(make(num_classes=kw["num_classes"], **args), i)
     state = {k: v.clone() for k, v in m.state_dict().items()}
     if axial:
         args["attention"] = axial
         for j, b in enumerate(m.blocks):
             b.attn = Axial(b.attn, args["img_size"][1] // P, j % 2 == 1)
+    if block:
+        args["block"] = block
+        for b in m.blocks:
+            b.forward = {"post-norm": post_norm, "no-skip": no_skip}[block].__get__(b)
     channels = args.get("in_chans", 3)
     x = pixels(i, size, channels)
     if "naflex" not in name and tuple(x.shape[2:]) != tuple(m.patch_embed.img_size):

@@ -69,7 +69,7 @@ static vitcl_status check(const job *j, bool timm, bool same)
     const bool of_timm = c->source == VT_SOURCE_TIMM;
     const char *lacks = timm || of_timm ? vt_timm_lacks(j->model) : NULL;
 
-    if (lacks)
+    if (lacks && (timm || c->family->writing))
         return vt_fail(VITCL_EUNSUPPORTED, "%s: %s has no model with %s",
                        j->path, timm ? "timm" : "HF", lacks);
     if (!same && !c->family->writing)

@@ -22,6 +22,8 @@ static const char *hf_lacks(const vt_config *c, const vt_writing *as)
         return "rotary positions";
     if (c->post_norm)
         return "post-norm blocks";
+    if (c->no_skip)
+        return "blocks without skip connections";
     if (c->stem_stages || c->stem_only)
         return "a ResNet stem";
     if (!c->proj_bias || !c->fc_bias)

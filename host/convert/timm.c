@@ -33,9 +33,10 @@ const char *vt_timm_lacks(const vt_model *m)
            : c->rel_pos_turned && vt_timm_oblong(c)
                ? "tables of relative positions that are not square, as HF "
                  "reads them"
-           : c->axial       ? "axial attention"
-           : c->tokens_last ? "detection tokens"
-           : c->pre_logits  ? "a pre-logits layer"
+           : c->axial                  ? "axial attention"
+           : c->post_add || c->no_skip ? "this kind of block"
+           : c->tokens_last            ? "detection tokens"
+           : c->pre_logits             ? "a pre-logits layer"
            : c->pre_norm && c->classes && !c->final_norm && !c->fc_norm
                ? "a head on patches without a norm"
            : c->family->conv_head && vt_json_get(args, "layers")

@@ -77,6 +77,8 @@ static const char *different(const vt_config *a, const vt_config *b)
     SAME(layer_scale, "layer scale");
     SAME(pre_norm, "norm before the blocks");
     SAME(post_norm, "norm behind attention");
+    SAME(post_add, "norm behind the sum");
+    SAME(no_skip, "skip connections");
     SAME(final_norm, "norm behind the blocks");
     SAME(fc_norm, "norm of the pooled features");
     SAME(axial, "axial attention");

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* vitcl's own are attention, pos_injection and representation_size. */
+/* vitcl's own are attention, block, pos_injection and representation_size. */
 static const vt_field fields[] = {
     VT_TIMM_FIELDS,
     ONLY("dynamic_img_pad", "false"),
@@ -27,6 +27,7 @@ static const vt_field fields[] = {
     TEXT("pos_embed", said.pos),
     TEXT("pos_injection", said.pos_at),
     TEXT("attention", said.attention),
+    TEXT("block", said.block),
     SIZE("representation_size", pre_logits, VT_MOST_WIDTH),
     SEEN("no_embed_class", pos_prefix),
     COUNT("reg_tokens", said.registers, VT_MOST_WIDTH, -1),
@@ -47,7 +48,16 @@ static bool says(const vt_config *c, vt_says what)
     return vt_family_says(c, what) != NULL;
 }
 
-static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
+bool vt_config_block(vt_config *c, const char *kind)
+{
+    c->no_skip = strcmp(kind, VT_BLOCK_NO_SKIP) == 0;
+    c->post_add = strcmp(kind, VT_BLOCK_POST_NORM) == 0;
+    c->post_norm |= c->post_add;
+    return (c->no_skip || c->post_add || strcmp(kind, "pre-norm") == 0) &&
+           !c->axial;
+}
+
+static vitcl_status timm_refuse(vt_config *c, const vt_json *args,
                                 const vt_weights *w, const char *path)
 {
     static const char *const keys[] = {"block_fn", "mlp_layer",
@@ -98,6 +108,10 @@ static vitcl_status timm_refuse(const vt_config *c, const vt_json *args,
         return vt_fail(VITCL_EUNSUPPORTED,
                        "%s: attention \"%s\" is not supported here", path,
                        c->said.attention);
+    if (c->said.block && !vt_config_block(c, c->said.block))
+        return vt_fail(VITCL_EUNSUPPORTED,
+                       "%s: block \"%s\" is not supported here", path,
+                       c->said.block);
     for (size_t i = 0; i < VT_COUNT(parts); i++)
         if (vt_weight_has(w, "%s", parts[i].tensor))
             return vt_fail(VITCL_EUNSUPPORTED,

@@ -78,7 +78,7 @@ typedef struct vt_said {
     bool rows, tables, shared; /* positions: absolute, relative, for all */
     bool rotary, pre_norm, final_norm;
     bool antialias, corners, square; /* how positions are resized */
-    const char *pool, *norm, *attn, *attention, *pos, *pos_at, *rel_pos;
+    const char *pool, *norm, *attn, *attention, *pos, *pos_at, *rel_pos, *block;
     const char *resize, *pooler_act;
 } vt_said;
 
@@ -123,7 +123,9 @@ typedef struct vt_config {
     bool final_norm;       /* norm on all tokens after the last block */
     bool fc_norm;          /* fc_norm after pooling */
     bool axial;            /* blocks attend to rows and columns in turn */
-    bool post_norm;        /* x + norm(f(x)) instead of x + f(norm(x)) */
+    bool post_norm;        /* x + norm(f(x)) instead of x + f(norm(x)) ... */
+    bool post_add;         /* ... or norm(x + f(x)) */
+    bool no_skip;          /* f(norm(x)) */
     bool swiglu;           /* gated MLP: silu(first half) * second half */
     bool mlp_norm, attn_norm; /* EVA's and BEiT-3's inner norms */
     vt_rope_rule rope;

@@ -90,7 +90,8 @@ vt_val vt_vit_drop_path(vt_plan *p, const vt_config *c, int i, vt_val h,
 static vt_val branch(vt_plan *p, const vt_config *c, int i, vt_val x, vt_val h,
                      const vt_build_options *o)
 {
-    return vt_add(p, x, vt_vit_drop_path(p, c, i, vt_vit_dropout(p, h, o), o));
+    h = vt_vit_dropout(p, h, o);
+    return c->no_skip ? h : vt_add(p, x, vt_vit_drop_path(p, c, i, h, o));
 }
 
 /* ---- rows that are read at the end ---- */
@@ -266,6 +267,7 @@ static vt_val mlp(vt_plan *p, const vt_config *c, int i, vt_val h,
 static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
                        vt_block_extra e, const vt_build_options *o)
 {
+    const bool apart = c->no_skip || drops(o);
     vt_val h = vt_vit_layernorm(p, x, c, "blocks.%d.norm1", i);
 
     h = attention(p, c, i, h, e);
@@ -282,17 +284,26 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
     if (c->attn_norm)
         h = vt_vit_layernorm(p, h, c, "blocks.%d.attn.norm", i);
     h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
-              layer_scale(p, c, i, 1), drops(o) ? VT_NONE : x);
+              layer_scale(p, c, i, 1), apart ? VT_NONE : x);
     x = drops(o) ? branch(p, c, i, x, h, o) : h;
 
     h = vt_vit_layernorm(p, x, c, "blocks.%d.norm2", i);
     h = mlp(p, c, i, h, o);
     h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE,
-              layer_scale(p, c, i, 2), drops(o) ? VT_NONE : x);
+              layer_scale(p, c, i, 2), apart ? VT_NONE : x);
     return drops(o) ? branch(p, c, i, x, h, o) : h;
 }
 
-/* timm's "rpn" models: x += ln1(attention(x)), then x += ln2(mlp(x)). */
+/* x + norm(h), as timm's "rpn" models have it, or norm(x + h), as the first
+ * Transformers had it; n: the norm's number. */
+static vt_val normed(vt_plan *p, const vt_config *c, int i, vt_val x, vt_val h,
+                     int n, const vt_build_options *o)
+{
+    h = c->post_add ? branch(p, c, i, x, h, o) : h;
+    h = vt_vit_layernorm(p, h, c, "blocks.%d.norm%d", i, n);
+    return c->post_add ? h : branch(p, c, i, x, h, o);
+}
+
 static vt_val post_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
                         vt_block_extra e, const vt_build_options *o)
 {
@@ -301,14 +312,12 @@ static vt_val post_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
     e.rows = 0;
     h = attention(p, c, i, x, e);
     h = dense(p, h, i, "attn.proj", c->width, c->proj_bias, VT_ACT_NONE,
-              VT_NONE, VT_NONE);
-    h = vt_vit_layernorm(p, h, c, "blocks.%d.norm1", i);
-    x = branch(p, c, i, x, h, o);
+              c->post_add ? layer_scale(p, c, i, 1) : VT_NONE, VT_NONE);
+    x = normed(p, c, i, x, h, 1, o);
     h = mlp(p, c, i, x, o);
-    h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE, VT_NONE,
-              VT_NONE);
-    h = vt_vit_layernorm(p, h, c, "blocks.%d.norm2", i);
-    return branch(p, c, i, x, h, o);
+    h = dense(p, h, i, "mlp.fc2", c->width, c->fc_bias, VT_ACT_NONE,
+              c->post_add ? layer_scale(p, c, i, 2) : VT_NONE, VT_NONE);
+    return normed(p, c, i, x, h, 2, o);
 }
 
 vt_val vt_vit_block(vt_plan *p, const vt_config *c, int i, vt_val x,

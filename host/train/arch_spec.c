@@ -7,7 +7,7 @@
  *                              Without them timm can load the trained model
  *   stem_block: "basic"        blocks of two 3x3 convolutions
  *   model_args: pos_embed other than "learn" and "none", pos_injection,
- *   representation_size, attention: "axial"
+ *   representation_size, attention: "axial", block
  *                              the paper's variants; timm refuses them
  *
  * The ResNet baseline uses timm's words ("layers", "channels", "stem_chs").
@@ -132,6 +132,9 @@ static bool take(vt_arch_spec *c, const char *key, const vt_json *v)
         return strcmp(word, "avg") == 0 || strcmp(word, "token") == 0;
     if (strcmp(key, "attention") == 0)
         return c->axial = strcmp(word, "axial") == 0;
+    if (strcmp(key, "block") == 0)
+        return vt_config_block(&(vt_config){.width = 1}, word) &&
+               snprintf(c->block, sizeof c->block, "%s", word) > 0;
     if (strcmp(key, "representation_size") == 0)
         return integer(&c->representation, v, 1, 65536);
     /* vt_config_pos() reads these together */
@@ -257,12 +260,13 @@ static vitcl_status check(const vt_arch_spec *c, const char *path)
         return vt_fail(VITCL_EINVAL,
                        "%s: 2-D positions need an even width, not %d", path,
                        c->width);
-    if (c->axial && (c->class_token || c->registers || c->hybrid ||
-                     c->depth % 2 || c->positions == VT_POS_RELATIVE))
+    if (c->axial &&
+        (c->class_token || c->block[0] || c->registers || c->hybrid ||
+         c->depth % 2 || c->positions == VT_POS_RELATIVE))
         return vt_fail(VITCL_EINVAL,
                        "%s: axial attention is for a grid of patches and pairs "
                        "of blocks: \"class_token\": false, an even depth, no "
-                       "registers, no stem and no relative positions",
+                       "registers, no block, no stem and no relative positions",
                        path);
     if (c->no_embed_class && c->positions_at != VT_AT_STEM)
         return vt_fail(VITCL_EINVAL,

@@ -14,7 +14,8 @@ typedef struct vt_arch_spec {
     bool class_token, qkv_bias, qk_norm, no_embed_class;
     bool mean, fc_norm;
     bool no_positions;
-    bool axial; /* blocks attend to rows and columns in turn */
+    char block[12]; /* "" or a kind that config.h has */
+    bool axial;     /* blocks attend to rows and columns in turn */
     vt_pos_kind positions;
     vt_pos_injection positions_at;
     int representation; /* width of the tanh layer before the head; 0: none */

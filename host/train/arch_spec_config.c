@@ -69,6 +69,8 @@ static void put_args(vt_json_writer *w, const vt_arch_spec *c)
         vt_json_put(w, "pos_injection:%s", places[c->positions_at]);
     if (c->axial)
         vt_json_put(w, "attention:'axial'");
+    if (c->block[0])
+        vt_json_put(w, "block:%s", c->block);
     if (c->representation)
         vt_json_put(w, "representation_size:%d", c->representation);
     if (c->init_values > 0)

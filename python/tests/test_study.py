@@ -177,8 +177,8 @@ class Runs(unittest.TestCase):
                 e.list_runs()
                 for r in e.runs:
                     known.update(f"{r.id} {e.rate_id(r)}\n".encode())
-        self.assertEqual(known.hexdigest(), 
-                         "8020f34bdb1e431174473b4242b457c107b5fc8f0eef5a948cfccd07af9993da")
+        self.assertEqual(known.hexdigest(),
+                         "c23f00c07f53342dd6f6bff63f270de914200011159193366982e04ffb516522")
 
     def test_the_best_rate_is_that_of_all_tries(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -235,6 +235,35 @@ class Verdicts(unittest.TestCase):
         said = self.sizes((0.3, 0.4, 0.51), (0.6, 0.5, 0.5))
         self.assertIn("the ViT does not surpass it by more than chance: ", said)
         self.assertIn("They do not cross by more than chance", said)
+
+    def test_skip_connections_within_chance(self):
+        arms = {f"{kind}-{depth}": (mean - 0.01, mean + 0.01) for depth in (4, 8)
+                for kind, mean in (("pre-norm", 0.5), ("post-norm", 0.51), ("no-skip", 0.2))}
+        e = self.read("block", arms)
+        e.study.read(e)
+        self.assertEqual(e.verdict, (
+            "Yes, skip connections are needed. With 4 blocks pre-norm has 50.0 %, no skip -30.0 "
+            "points, post-norm +1.0 points, no more than chance; with 8 blocks pre-norm has 50.0 "
+            "%, no skip -30.0 points, post-norm +1.0 points, no more than chance."))
+        arms["no-skip-4"] = arms["no-skip-8"] = 0.3, 0.6
+        e = self.read("block", arms)
+        e.study.read(e)
+        self.assertIn("skip connections gain no more than chance. With 4", e.verdict)
+
+    def test_regularisation_within_chance(self):
+        arms = {f"{arm}-1of{part}": (mean - 0.01, mean + 0.01)
+                for part, means in ((8, (0.3, 0.3, 0.31, 0.4, 0.38)), (1, (0.5, 0.5, 0.5, 0.52, 0.5)))
+                for arm, mean in zip(("none", "weight-decay", "dropout", "augmentation",
+                                      "all-three"), means)}
+        e = self.read("regularisation", arms)
+        e.study.read(e)
+        self.assertIn("Reproduced: with 125 pictures augmentation gains 10.0 points, 50 % of what "
+                      "1000 pictures gain without it. Points over none, with few pictures and "
+                      "with all: weight-decay +0.0 and +0.0, dropout +1.0 and +0.0, ", e.verdict)
+        arms["augmentation-1of8"] = arms["all-three-1of8"] = 0.2, 0.5
+        e = self.read("regularisation", arms)
+        e.study.read(e)
+        self.assertIn("nothing gains more than chance", e.verdict)
 
     def test_shots_rise_within_chance(self):
         e = self.read("few-shot", {"trained": (0.4, 0.5)}, pictures=100)

@@ -38,6 +38,8 @@ run 2 study heat --data data
 says 'unknown study heat; did you mean vitcl study head\?'
 run 2 study head
 says '--data PATH is required'
+run 1 study head --data -o -o none
+says '[-]o: No such file'
 run 2 study head few-shot --data data
 says "unexpected argument 'few-shot'"
 run 2 study --data data

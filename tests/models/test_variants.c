@@ -62,6 +62,8 @@ static const struct {
      VIT(", \"attention\": \"axial\", \"class_token\": false, "
          "\"global_pool\": \"avg\""),
      "qkv", false, false},
+    {"post-norm", VIT(", \"block\": \"post-norm\""), "norm1", false, false},
+    {"no skip", VIT(", \"block\": \"no-skip\""), "attn.qkv", false, false},
     {"hybrid, 2-D",
      "{\"architecture\": \"vit_tiny_r_s16_p8_224\", \"model_args\": "
      "{\"img_size\": 16, \"patch_size\": 1, \"embed_dim\": 32, \"depth\": 1, "
@@ -368,6 +370,7 @@ Test(variants, refused)
         VIT(", \"pos_injection\": \"layer\", \"no_embed_class\": true"),
         VIT(", \"representation_size\": 0"),
         VIT(", \"attention\": \"local\""),
+        VIT(", \"block\": \"none\""),
         VIT(", \"attention\": \"axial\""),
         "{\"architecture\": \"vit_tiny_patch16_224\", \"model_args\": "
         "{\"img_size\": 16, \"patch_size\": 4, \"embed_dim\": 32, \"depth\": "

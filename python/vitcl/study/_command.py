@@ -33,17 +33,23 @@ def given(o: argparse.Namespace, names: dict[str, str]) -> Optional[str]:
     return next((option for name, option in names.items() if getattr(o, name)), None)
 
 
-def read_words(words: Optional[Sequence[str]]) -> argparse.Namespace:
+def read_words(words: Sequence[str]) -> argparse.Namespace:
+    flags, joined, rest = ("follow", "dry-run", "quiet", "draws"), [], iter(words)
+    for word in rest:  # a value may begin with a dash, which argparse takes in one word alone
+        if word == "--":
+            joined += [word, *rest]
+        else:
+            joined.append(word if word[2:] in flags else f"{word}={next(rest)}")
     parser = argparse.ArgumentParser(prog="vitcl study", allow_abbrev=False)
     for name in ("model", "data", "columns", "output", "device", "precision"):
         parser.add_argument(f"--{name}", default="")
     for name in ("tries", "jobs", "pictures", "epochs", "test-pictures"):
         parser.add_argument(f"--{name}", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=0)
-    for name in ("follow", "dry-run", "quiet", "draws"):
+    for name in flags:
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("study", nargs="*")
-    return parser.parse_args(words)
+    return parser.parse_args(joined)
 
 
 # ---- what is shown ----
@@ -173,7 +179,7 @@ def main() -> int:
     if descriptor < 0:
         print("vitcl: this is a part of vitcl; start it as: vitcl study", file=sys.stderr)
         return USAGE
-    o = read_words(None)
+    o = read_words(sys.argv[1:])
     _terminal.quiet = o.quiet
     try:
         code = run(o, descriptor)
