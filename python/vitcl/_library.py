@@ -11,7 +11,9 @@ import operator
 import os
 import pathlib
 import queue
+import signal
 import threading
+import time
 import weakref
 from typing import Any, Callable, Iterator, Optional, Sequence, TypeVar, Union
 
@@ -316,10 +318,18 @@ def _let_go(free: Callable[[Any], None], pointer: Any) -> None:
     try:
         free(pointer)
     except KeyboardInterrupt:
-        again = threading.Timer(0.01, _thread.interrupt_main)
-        again.daemon = True
+        finalizing, main = [True], threading.main_thread()
+
+        def again() -> None:
+            while finalizing:
+                time.sleep(0.01)
+            time.sleep(0.05)
+            if main.ident is not None:
+                signal.pthread_kill(main.ident, signal.SIGINT)
+
         with contextlib.suppress(RuntimeError):  # Python is ending
-            again.start()
+            _thread.start_new_thread(again, ())
+        finalizing.clear()
 
 
 class Handle:
