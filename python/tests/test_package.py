@@ -485,6 +485,8 @@ class Training(unittest.TestCase):
 
     def test_convert(self):
         vitcl.convert(TINY, self.at / "hf", "hf")
+        with self.assertRaisesRegex(ValueError, "exists already"):
+            vitcl.convert(TINY, self.at / "hf", "timm")
         with vitcl.Model(TINY) as a, vitcl.Model(self.at / "hf") as b:
             values = np.ones((1, 3, a.info.input_height, a.info.input_width), np.float32)
             self.assertTrue(same(a.run(values), b.run(values)))

@@ -4,14 +4,15 @@ from __future__ import annotations
 import ctypes as C
 import dataclasses
 import json
+import os
 import pathlib
 import tempfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Union
 
 from . import _c
-from ._library import (AnyPrecision, Call, Guard, Handle, Path, VitclError, call, encode,
-                       is_called, library, strings, struct, text)
+from ._library import (AnyPrecision, Call, Guard, Handle, Path, VitclError, VitclValueError, call,
+                       encode, is_called, library, strings, struct, text)
 from ._library import device as open_device
 from ._library import precision as the_precision
 from ._model import Model, opened
@@ -245,6 +246,9 @@ def evaluate(model: Model, data: Path, *, split: Optional[str] = None,
 
 def convert(path: Path, output: Path, to: str, dtype: Optional[str] = None) -> None:
     """Writes a checkpoint to the folder `output` with the names and configs of another
-    library: to="timm" or "hf". dtype: "f32", "f16", "bf16", or None for the stored one."""
+    library: to="timm" or "hf". dtype: "f32", "f16", "bf16", or None for the stored one. A
+    model that is in the folder stays: ValueError."""
+    if os.path.exists(os.path.join(os.fsencode(output), b"model.safetensors")):
+        raise VitclValueError(f"{os.fsdecode(output)}: a model exists already; name another folder")
     names = encode(output), encode(path), text(to), text(dtype) if dtype else None
     call(lambda: library().vitcl_convert(*names))
