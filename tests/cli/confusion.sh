@@ -59,7 +59,7 @@ for row in rows[1:]:
     for answer, n in zip(rows[0][1:], row[1:]):
         assert int(n) == pairs[row[0], answer], (row, answer)
 
-text = [line.rstrip("\n").split("\t") for line in open("out")][3:]
+text = [line.rstrip("\n").split("\t") for line in open("out")][4:]
 assert text[0] == ["class", "pictures", "precision", "recall", "f1"]
 for line, n in zip(text[1:6], names):
     assert line[0] == n and int(line[1]) == want[n][0]

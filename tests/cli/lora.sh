@@ -35,7 +35,7 @@ run 0 finetune "${given[@]}" --epochs 1 --lora 4 --settings s.json -o other
 cmp -s whole/best/model.safetensors other/model.safetensors && fail 'alpha changes nothing'
 
 # ---- refused; nothing is left
-for wrong in '--settings s.json|"lora_alpha" needs lora' '--lora 1025|the lora must be at most 1024' \
+for wrong in '--settings s.json|lora_alpha. needs lora' '--lora 1025|the lora must be at most 1024' \
     '--lora 4 --freeze *lora*|no layer for LoRA that trains' \
     '--lora 4 --freeze *lora_A*|only one of LoRA.s two matrices is frozen'; do
     # shellcheck disable=SC2086 # words are wanted

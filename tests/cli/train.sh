@@ -271,4 +271,4 @@ says 'belong to pictures of 16x16 pixels'
 run 1 convert -m positions -o nowhere --to timm
 says 'timm has no model with these position embeddings'
 run 1 convert -m resnet -o nowhere --to hf
-says 'HF has no model with this number of layers in its stages$'
+says '\(BiT ResNet\) keep their format; use --to timm$'
