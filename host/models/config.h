@@ -98,12 +98,10 @@ vitcl_status vt_configure(vt_config *c, const vt_json *config,
 /* The paper's positions from model_args: pos_embed (timm's "learn" and "none",
  * and "2d", "relative"), pos_injection ("stem", "layer", "shared"); NULL: not
  * given. false: unknown values, or values that exclude each other. */
-/* One of model_args' kinds of block; false: unknown, or for no such model. */
-#define VT_BLOCK_POST_NORM "post-norm"
-#define VT_BLOCK_NO_SKIP "no-skip"
-bool vt_config_block(vt_config *c, const char *kind);
 bool vt_config_pos(vt_pos_kind *kind, vt_pos_injection *at, bool *none,
                    const char *how, const char *where);
+/* One of model_args' kinds of block; false: unknown, or for no such model. */
+bool vt_config_block(vt_config *c, const char *kind);
 /* Fails if model_args has groups of queries. */
 vitcl_status vt_refuse_groups(const vt_json *args, const char *path);
 /* The activation by timm's or HF's name. */

@@ -50,8 +50,8 @@ static bool says(const vt_config *c, vt_says what)
 
 bool vt_config_block(vt_config *c, const char *kind)
 {
-    c->no_skip = strcmp(kind, VT_BLOCK_NO_SKIP) == 0;
-    c->post_add = strcmp(kind, VT_BLOCK_POST_NORM) == 0;
+    c->no_skip = strcmp(kind, "no-skip") == 0;
+    c->post_add = strcmp(kind, "post-norm") == 0;
     c->post_norm |= c->post_add;
     return (c->no_skip || c->post_add || strcmp(kind, "pre-norm") == 0) &&
            !c->axial;

@@ -4,6 +4,7 @@
 #include "train/lora.h"
 
 #include "base/checksum.h"
+#include "base/file.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -17,13 +18,6 @@ static const char a_name[] = ".lora_A.weight", b_name[] = ".lora_B.weight";
 const char *const vt_lora_trained[] = {"*.lora_[AB].weight", "head.*",
                                        "head_dist.*", NULL};
 
-static bool ends(const char *name, const char *with)
-{
-    const size_t n = strlen(name), k = strlen(with);
-
-    return n > k && strcmp(name + n - k, with) == 0;
-}
-
 vitcl_status vt_lora_read(float *out, void *context, const char *name,
                           uint64_t count)
 {
@@ -31,11 +25,11 @@ vitcl_status vt_lora_read(float *out, void *context, const char *name,
     vt_random r;
     double bound;
 
-    if (!s->rank || !(ends(name, a_name) || ends(name, b_name)))
+    if (!s->rank || !(vt_path_ends(name, a_name) || vt_path_ends(name, b_name)))
         return vt_model_read_param(out, s->model, name, count);
     r = vt_random_new(s->random_state, STREAM,
                       vt_checksum((const uint8_t *)name, strlen(name)));
-    bound = ends(name, a_name) ? 1 / sqrt((double)count / s->rank) : 0;
+    bound = vt_path_ends(name, a_name) ? 1 / sqrt((double)count / s->rank) : 0;
     for (uint64_t i = 0; i < count; i++)
         out[i] = (float)(bound * (2 * vt_random_uniform(&r) - 1));
     return VITCL_OK;
@@ -43,7 +37,7 @@ vitcl_status vt_lora_read(float *out, void *context, const char *name,
 
 bool vt_lora_weight(char out[VT_NAME], const char *name)
 {
-    if (!ends(name, a_name) && !ends(name, b_name))
+    if (!vt_path_ends(name, a_name) && !vt_path_ends(name, b_name))
         return false;
     snprintf(out, VT_NAME, "%.*s.weight", (int)(strlen(name) - strlen(a_name)),
              name);
@@ -52,7 +46,7 @@ bool vt_lora_weight(char out[VT_NAME], const char *name)
 
 bool vt_lora_name(char out[VT_NAME], const char *weight, char which)
 {
-    if (!ends(weight, ".weight"))
+    if (!vt_path_ends(weight, ".weight"))
         return false;
     snprintf(out, VT_NAME, "%.*s.lora_%c.weight",
              (int)(strlen(weight) - strlen(".weight")), weight, which);

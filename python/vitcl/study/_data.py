@@ -121,7 +121,7 @@ def look(e: Experiment) -> None:
             f"{e.all_pictures} training and {e.all_tests} test pictures")
     if e.kind == "mnist":
         height, width = (int(v) for v in np.frombuffer(
-            (Path(e.data) / "train-images-idx3-ubyte").read_bytes()[8:16], ">u4"))
+            (Path(e.data) / record_files("mnist", "train")[0]).read_bytes()[8:16], ">u4"))
         e.side = width // 4 * 4
         if e.side < 8 or width != height:
             e.side = SIDE
@@ -135,19 +135,24 @@ def _ends(path: str) -> bytes:
         return b"%d " % size + first + f.read()
 
 
+def record_files(kind: str, part: str) -> list[str]:
+    """The files of the training or test pictures; none, if they are files themselves."""
+    stem = "train" if part == "train" else "t10k"
+    return {"mnist": [f"{stem}-images-idx3-ubyte", f"{stem}-labels-idx1-ubyte"],
+            "cifar100": [f"{part}.bin"],
+            "cifar10": ["test_batch.bin"] if part == "test" else
+                       [f"data_batch_{i}.bin" for i in range(1, 6)]}.get(kind, [])
+
+
 def content(e: Experiment) -> str:
     """A word for the data, the same wherever it is: classes, labels and what is in the files."""
     known = hashlib.sha256()
-    files = {"mnist": [f"{part}-{what}" for part in ("train", "t10k")
-                       for what in ("images-idx3-ubyte", "labels-idx1-ubyte")],
-             "cifar100": ["train.bin", "test.bin"],
-             "cifar10": [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]}
     try:
         for part in e.listings[:1 if e.listings[0].share is False else 2]:
             known.update(os.fsencode(f"{part.kind} {part.names} {part.labels} {part.share}"))
             for path in filter(None, part.paths):
                 known.update(_ends(path))
-        for name in files.get(e.kind, []):
+        for name in record_files(e.kind, "train") + record_files(e.kind, "test"):
             known.update((Path(e.data) / name).read_bytes())
     except OSError as error:
         raise StudyError(f"{error.filename}: {error.strerror}") from None
@@ -185,7 +190,7 @@ def _fill(folder: Path, e: Experiment, span: range, pictures: int, tests: int) -
         _files.write(folder / TABLE, "path,label,split\n" + "".join(rows))
     elif e.kind == "mnist":
         _mnist(folder, Path(e.data), "train", chosen)
-        _mnist(folder, Path(e.data), "t10k", asked)
+        _mnist(folder, Path(e.data), "test", asked)
     else:
         hundred = e.kind == "cifar100"
         _files.write(folder / ("fine_label_names.txt" if hundred else "batches.meta.txt"),
@@ -198,10 +203,9 @@ def _fill(folder: Path, e: Experiment, span: range, pictures: int, tests: int) -
 
 def cifar(folder: Path, kind: str, part: str) -> Bytes:
     """[pictures, bytes of a record]"""
-    files = ([f"{part}.bin"] if kind == "cifar100" else ["test_batch.bin"] if part == "test"
-             else [f"data_batch_{i}.bin" for i in range(1, 6)])
     labels = 2 if kind == "cifar100" else 1
-    records = np.concatenate([np.fromfile(folder / f, np.uint8) for f in files])
+    records = np.concatenate([np.fromfile(folder / f, np.uint8)
+                              for f in record_files(kind, part)])
     records = records.reshape(-1, labels + 3072)
     if labels == 2:
         records[:, 0] = 0  # the coarse label
@@ -219,8 +223,8 @@ def write_cifar(folder: Path, records: Bytes, unit: int = 1) -> None:
         _files.write(folder / f"data_batch_{i + 1}.bin", part.tobytes())
 
 
-def _mnist(to: Path, data: Path, stem: str, chosen: Sequence[int]) -> None:
-    for name, head in ((f"{stem}-labels-idx1-ubyte", 8), (f"{stem}-images-idx3-ubyte", 16)):
+def _mnist(to: Path, data: Path, part: str, chosen: Sequence[int]) -> None:
+    for name, head in zip(record_files("mnist", part), (16, 8)):
         content = np.fromfile(data / name, np.uint8)
         records = content[head:].reshape(int(content[4:8].view(">u4")[0]), -1)
         count = np.array([len(chosen)], ">u4").tobytes()
