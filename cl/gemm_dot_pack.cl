@@ -5,9 +5,13 @@
  *                 bf16, and before gemm_dot_pack
  * gemm_dot_pack   packed <- B[N,K] or B[K,N]
  *
- * Launch    _scale: {panels * NW}; _pack: {panels, ceil(KW/64)}.
- * Defines   V NV DOT TILES TOP; TRANS_B. TOP: the largest magnitude of
- *           integers; TOP * TOP * K < 2^31.
+ * How       A group reads long runs of B's lines: with TRANS_B, of PANELS
+ *           panels. AVX-512 transposes 16 columns of 16 words of bf16 at a time
+ *           in registers.
+ * Launch    _scale: {panels * NW}; _pack: {ceil(panels/PANELS),
+ *           ceil(KW/WORDS)}.
+ * Defines   V NV DOT TILES TOP PANELS WORDS; TRANS_B. TOP: the largest
+ *           magnitude of integers; TOP * TOP * K < 2^31.
  * Numerics  Rounded to nearest. The scale of a column depends on that column
  *           alone, and is NaN if it has inf or NaN. VPMADDUBSW adds two
  *           products in 16 bits, so a column's scale also keeps the sum of two
@@ -26,6 +30,10 @@
 #endif
 #ifndef TOP
 #define TOP 127
+#endif
+#ifndef PANELS
+#define PANELS 8
+#define WORDS 32
 #endif
 #define NW (NV * V)
 #if DOT == VPMADDWD
@@ -76,38 +84,68 @@ kernel void gemm_dot_scale(global int *restrict out,
 }
 #endif
 
+#if VT_DOT_BF16 && VT_STEP == 1 && defined(__AVX512F__) && V == 16
+#define WORDSV vt_words_of
+/* x <- its transpose: each round moves the highest bit of a row's number to the
+ * end of its column's, and that of a column's to the end of a row's. */
+static inline void transpose(int16 x[16])
+{
+    EACH(round, 4) {
+        int16 y[16];
+
+        EACH(i, 8) {
+            y[2 * i] =
+                __builtin_shufflevector(x[i], x[i + 8], 0, 16, 1, 17, 2, 18, 3,
+                                        19, 4, 20, 5, 21, 6, 22, 7, 23);
+            y[2 * i + 1] =
+                __builtin_shufflevector(x[i], x[i + 8], 8, 24, 9, 25, 10, 26,
+                                        11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+        EACH(i, 16)
+            x[i] = y[i];
+    }
+}
+#else
+#define WORDSV vt_bf16_wordsv
+#endif
+
 #if VT_DOT_BF16 && VT_STEP == 1
-/* Words w0 to w1 - 1 of a whole panel: B's lines are read once, in order. */
-static inline void pack_panel(global int *restrict to,
-                              global const float *restrict b, int ldb, int w0,
-                              int w1)
+/* Words w0 to w1 - 1 of n whole panels. Assembly is kept out of the kernel's
+ * own body, see cl/gemm_dot.cl. */
+static OUTLINED void pack_panels(global int *restrict to,
+                                 global const float *restrict b, int ldb,
+                                 int KW, int n, int w0, int w1)
 {
 #ifdef TRANS_B
     for (int w = w0; w < w1; w++) {
         global const float *low = b + AT(0, 2 * w), *high = low + ldb;
 
-        EACH(v, NV)
-            vstorev(vt_bf16_wordsv(vloadv(v, low), vloadv(v, high)), v,
-                    to + w * NW);
+        for (int p = 0; p < n; p++)
+            EACH(v, NV)
+                vstorev(
+                    WORDSV(vloadv(p * NV + v, low), vloadv(p * NV + v, high)),
+                    v, to + ((size_t)p * KW + w) * NW);
     }
 #else
-    for (int n = 0; n < NW; n += 4) {
+    for (int p = 0; p < n; p++, to += (size_t)KW * NW, b += AT(NW, 0)) {
         int w = w0;
 
-        for (; w + 4 <= w1; w += 4) {
-            float4 x[4];
+#if defined(__AVX512F__) && V == 16
+        for (; w + V <= w1; w += V)
+            EACH(v, NV) {
+                int16 x[V];
 
-            EACH(i, 4) {
-                const float8 k = vload8(0, b + AT(n + i, 2 * w));
-                x[i] = as_float4(vt_bf16_words4(k.even, k.odd));
+                EACH(i, V)
+                    x[i] = vt_words_32(b + AT(v * V + i, 2 * w));
+                transpose(x);
+                EACH(i, V)
+                    vstorev(x[i], v, to + (w + i) * NW);
             }
-            VT_STORE_TRANSPOSED(x[0], x[1], x[2], x[3],
-                                (global float *)to + w * NW + n, NW);
-        }
+#endif
         for (; w < w1; w++)
-            EACH(i, 4)
-                to[w * NW + n + i] =
-                    vt_bf16_words(b[AT(n + i, 2 * w)], b[AT(n + i, 2 * w + 1)]);
+            for (int i = 0; i < NW; i++)
+                to[w * NW + i] =
+                    vt_bf16_words(b[AT(i, 2 * w)], b[AT(i, 2 * w + 1)]);
     }
 #endif
 }
@@ -116,21 +154,26 @@ static inline void pack_panel(global int *restrict to,
 kernel void gemm_dot_pack(global int *restrict out,
                           global const float *restrict b, int N, int K, int ldb)
 {
-    const int n0 = get_global_id(0) * NW, w0 = get_global_id(1) * 64;
-    const int KW = VT_WORDS(K), w1 = min(KW, w0 + 64);
-    const int G = VT_DOT_F16 ? 1 : VT_KG * VT_STEP;
+    const int w0 = get_global_id(1) * WORDS, KW = VT_WORDS(K);
+    const int w1 = min(KW, w0 + WORDS), G = VT_DOT_F16 ? 1 : VT_KG * VT_STEP;
+    int n0 = get_global_id(0) * PANELS * NW;
+    const int end = min(n0 + PANELS * NW, VT_COLUMNS(N));
 
 #if VT_DOT_BF16 && VT_STEP == 1
-    if (n0 + NW <= N && 2 * w1 <= K) {
-        pack_panel(out + (size_t)n0 * KW, b + AT(n0, 0), ldb, w0, w1);
-        return;
+    if (2 * w1 <= K) {
+        const int whole = (min(end, N) - n0) / NW;
+
+        pack_panels(out + (size_t)n0 * KW, b + AT(n0, 0), ldb, KW, whole, w0,
+                    w1);
+        n0 += whole * NW;
     }
 #endif
-    for (int n = n0; n < n0 + NW; n++) {
+    for (int n = n0; n < end; n++) {
+        const int panel = n / NW * NW;
 #if VT_DOT_BF16
-        global ushort *to = (global ushort *)(out + (size_t)n0 * KW);
+        global ushort *to = (global ushort *)(out + (size_t)panel * KW);
 #else
-        global integer *to = (global integer *)(out + (size_t)n0 * KW);
+        global integer *to = (global integer *)(out + (size_t)panel * KW);
         const float top = VT_SCALES(out, N, KW)[n];
         const float inverse = VT_DOT_F16   ? vt_inverse_of(top)
                               : top > 0.0f ? 1.0f / top
@@ -138,7 +181,7 @@ kernel void gemm_dot_pack(global int *restrict out,
 #endif
         for (int k = w0 * VT_KG; k < w1 * VT_KG; k++) {
             const float x = n < N && k < K ? b[AT(n, k)] : 0.0f;
-            const size_t at = ((size_t)(k / G) * NW + n - n0) * G + k % G;
+            const size_t at = ((size_t)(k / G) * NW + n - panel) * G + k % G;
 #if VT_DOT_BF16
             to[at] = vt_bf16_round(x);
 #elif VT_DOT_F16

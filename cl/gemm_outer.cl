@@ -16,10 +16,9 @@
  *           transpose: k is outermost in both operands. A's copy stays in L2,
  *           the panel's in L1, and the accumulators of a block of RA by NW in
  *           registers. Slices give every core work where C is small. While a
- *           block is multiplied, a share of what is copied next is prefetched,
- *           and in the end its part of C, which is then written at once. Copies
- *           are aligned, because vectors of A and B may cross cache
- *           lines.
+ *           block is multiplied, a share of the next panel is prefetched, and
+ *           in the end its part of C, which is then written at once. Copies are
+ *           aligned, because vectors of A and B may cross cache lines.
  *           With DOT, copies are words of two adjacent k in bf16, which the
  *           instruction of common_words.cl multiplies.
  * Launch    gemm_outer: vt_kernel_tiles() of wide * high * slices
@@ -82,6 +81,9 @@ typedef float copied;
 #define OF_A(p, ld, next) ((void)next, (p)[0])
 #endif
 
+/* Rows of A are prefetched so long before they are copied. */
+#define AHEAD 16
+
 /* Prefetches rows from..to-1 of p, to be copied soon, to L2. */
 static inline void prefetch_rows(global const float *p, int ld, int from,
                                  int to, int columns)
@@ -115,6 +117,8 @@ static inline void copy_a(local copied *restrict to,
         local copied *t = to + k / KG * RA;
         const bool next = k + 1 < kc;
         int m = 0;
+
+        prefetch_rows(a, lda, AHEAD, AHEAD + KG, rows);
 
 #ifdef DOT /* RA <= V: the next k overwrites what is too much */
         copied row[ROWS + V];
@@ -177,9 +181,17 @@ static BLOCK void copy_b(copied *restrict to, global const float *restrict b,
     }
 }
 
-/* s[RA][NW] (+)= a[kc][RA], transposed, times b[kc][NW] */
+#if defined(ACCUMULATE) && !defined(SLICED)
+#define BEFORE(c) (c) +
+#else
+#define BEFORE(c)
+#endif
+
+/* s[RA][NW] (+)= a[kc][RA], transposed, times b[kc][NW]; `whole`: the last part
+ * of a block that is wholly in C, where it is written. */
 static BLOCK void block(local float *restrict s, local const copied *restrict a,
-                        const copied *restrict b, int kc, int first)
+                        const copied *restrict b, int kc, int first,
+                        global float *restrict c, int ldc, int whole)
 {
     floatv x[RA][NV];
 
@@ -196,27 +208,15 @@ static BLOCK void block(local float *restrict s, local const copied *restrict a,
                 x[r][v] = multiply_add(x[r][v], e, w[v]);
         }
     }
-    EACH(r, RA)
-        EACH(v, NV)
-            vstorev(x[r][v], r * NV + v, s);
-}
-
-#if defined(ACCUMULATE) && !defined(SLICED)
-#define BEFORE(c) (c) +
-#else
-#define BEFORE(c)
-#endif
-
-/* Writes one row of a panel. */
-static inline void put(global float *restrict c, local const float *restrict s,
-                       int columns)
-{
-    if (columns >= NW)
-        EACH(v, NV)
-            vstorev(BEFORE(vloadv(v, c)) vloadv(v, s), v, c);
+    if (whole)
+        EACH(r, RA)
+            EACH(v, NV)
+                vstorev(BEFORE(vloadv(v, c + (size_t)r * ldc)) x[r][v], v,
+                        c + (size_t)r * ldc);
     else
-        for (int i = 0; i < columns; i++)
-            c[i] = BEFORE(c[i]) s[i];
+        EACH(r, RA)
+            EACH(v, NV)
+                vstorev(x[r][v], r * NV + v, s);
 }
 
 #define ARGS                                                                   \
@@ -268,26 +268,26 @@ static inline void tile(ARGS, int id, local copied *restrict ta,
             const int kn = max(0, min(most, k1 - ahead));
             global const float *bn =
                 b + (size_t)ahead * ldb + (last ? p0 : p + 1) * NW;
-            const int an = max(0, min(most, k1 - k - most));
+            const int columns = min(NW, N - p * NW);
 
-            copy_b(tb, b + (size_t)k * ldb + p * NW, ldb, kc, N - p * NW);
+            copy_b(tb, b + (size_t)k * ldb + p * NW, ldb, kc, columns);
             for (int i = i0; i < i1; i++) {
-                const int j = i - i0, n = i1 - i0, t = (p - p0) * n + j;
+                const int j = i - i0, n = i1 - i0;
                 const int ready = k + most < k1 ? 0 : min(RA, M - i * RA);
+                const bool whole = ready == RA && columns == NW;
+                local float *part = s + j * RA * NW;
                 global float *to = c + (size_t)i * RA * ldc + p * NW;
 
                 prefetch_rows(bn, ldb, j * kn / n, (j + 1) * kn / n, NW);
-                prefetch_rows(a + (size_t)(k + most) * lda + i0 * RA, lda,
-                              t * an / (n * (p1 - p0)),
-                              (t + 1) * an / (n * (p1 - p0)), rows);
                 for (int r = 0; r < ready; r++)
                     EACH(v, NV)
                         vt_prefetch(to + (size_t)r * ldc + v * V, 1, 3);
-                block(s + j * RA * NW, ta + j * STRIP, tb, (kc + KG - 1) / KG,
-                      k == k0);
-                for (int r = 0; r < ready; r++)
-                    put(to + (size_t)r * ldc, s + (j * RA + r) * NW,
-                        N - p * NW);
+                block(part, ta + j * STRIP, tb, (kc + KG - 1) / KG, k == k0, to,
+                      ldc, whole);
+                for (int r = 0; r < ready && !whole; r++)
+                    for (int c = 0; c < columns; c++)
+                        to[(size_t)r * ldc + c] =
+                            BEFORE(to[(size_t)r * ldc + c]) part[r * NW + c];
             }
         }
     }

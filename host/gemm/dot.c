@@ -193,12 +193,16 @@ static vitcl_status pack_kernel(vt_kernel **out, vt_dev *dev, int kind,
 {
     const int nw = columns(kind);
     const size_t panels = ((size_t)d->N + (size_t)nw - 1) / (size_t)nw;
-    const size_t global[3] = {scales ? panels * (size_t)nw : panels,
-                              ((size_t)words(d, kind) + 63) / 64, 1};
-    char shape[64], defines[96];
+    /* of a group: B's lines run along columns or along words */
+    const size_t wide = d->trans_b ? 8 : 1, high = d->trans_b ? 32 : 128;
+    const size_t global[3] = {scales ? panels * (size_t)nw
+                                     : (panels + wide - 1) / wide,
+                              ((size_t)words(d, kind) + high - 1) / high, 1};
+    char shape[64], defines[128];
 
-    snprintf(defines, sizeof defines, "%s -DTOP=%d%s", common(shape, kind),
-             top(d, kind), d->trans_b ? " -DTRANS_B" : "");
+    snprintf(defines, sizeof defines, "%s -DTOP=%d -DPANELS=%zu -DWORDS=%zu%s",
+             common(shape, kind), top(d, kind), wide, high,
+             d->trans_b ? " -DTRANS_B" : "");
     VT_RET(vt_kernel_new(out, dev, "gemm_dot_pack",
                          scales ? "gemm_dot_scale" : "gemm_dot_pack", defines));
     VT_RET(vt_gemm_arguments(*out, (vt_buf *[]){packed, b}, 2,
