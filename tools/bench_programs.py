@@ -24,8 +24,16 @@ VARIANTS = {
     "compiled": {"f32": ["f32"], "half": ["f32", "bf16", "f16"], "int8": []},
     "ZenDNN": {"f32": ["f32"], "half": ["f32", "bf16"], "int8": []},
 }
+F16 = "avx512_fp16"  # without it, f16 is emulated, and many times as slow as f32
 TRAINING = {"PyTorch": ["f32", "bf16"], "compiled": ["f32", "bf16"]}
 CLIP = "clip_vit_base_patch32"  # the text tower alone
+
+
+def variants(name, precision):
+    """The variants that this processor has units for."""
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        units = f.read().split()
+    return [v for v in VARIANTS[name][precision] if v != "f16" or F16 in units]
 
 
 def make(name):
