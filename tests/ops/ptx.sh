@@ -70,7 +70,7 @@ done
 ! chosen 6 9 ||
     finds gemm_mma_copies.cl 's/AHEAD (STAGES - 2)/AHEAD (STAGES - 1)/' f16_groups_V4 'wgmma may still read' sm_90
 ! chosen 7 9 || finds common_parts.cl '0,/^        FENCE_DEVICE();/s// /' f16_last 'of the launch writes'
-! chosen 8 9 || finds common_parts.cl 's/(parts)-1/0/' parts_last 'of the launch writes'
+! chosen 8 9 || finds common_parts.cl 's/(groups)-1/0/' parts_last 'of the launch writes'
 [ "${VITCL_TEST_MMA:-}" = all ] || exit 0
 
 for each in gfx1100:f16 gfx1100:attention_f16_72 gfx1100:dot2_parts gfx942:int8 gfx942:dx; do
