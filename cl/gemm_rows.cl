@@ -33,9 +33,9 @@
  * Defines   V NV RA RB TYPE; SAVED: the most blocks that a tile saves; HELD:
  *           the most rows that it copies, `most` is then at most 512; ACT BIAS
  *           SCALE RESIDUAL TIMES, or CHOICE, with which `form` says what
- *           follows the bias: 0 nothing, 1 the residual, 2 a GELU (one program
- *           to compile instead of three); TRANS_B (_pack, _scale). Without RA:
- *           the kernels other than gemm_rows.
+ *           follows the sum: 0 the bias, 1 bias and residual, 2 bias and GELU,
+ *           3 nothing (one program to compile instead of four); TRANS_B
+ *           (_pack, _scale). Without RA: the kernels other than gemm_rows.
  * Numerics  Each element is one chain of fma() over ascending k that starts at
  *           0: its bits depend on K alone, not on M, block or chunk.
  *
@@ -136,7 +136,8 @@ static inline floatv finishedv(floatv x, global const float *bias,
                                global const float *residual, int n, size_t at,
                                int form)
 {
-    x += vloadv(0, bias + n);
+    if (form != 3)
+        x += vloadv(0, bias + n);
     if (form == 1)
         x += vloadv(0, residual + at);
     return form == 2 ? vt_act(x, VT_ACT_GELU) : x;
@@ -146,7 +147,8 @@ static inline float finished(float x, global const float *bias,
                              global const float *residual, int n, size_t at,
                              int form)
 {
-    x += bias[n];
+    if (form != 3)
+        x += bias[n];
     if (form == 1)
         x += residual[at];
     return form == 2 ? vt_act(x, VT_ACT_GELU) : x;
@@ -201,7 +203,7 @@ static inline void finish(global float *c, const floatv *s,
         int N, int K, int lda, int ldc, int blocks, int big, int tall,         \
         int low, int chunks, int group, int most, int across, int form
 
-#ifdef CHOICE /* rolled up: three of them are compiled */
+#ifdef CHOICE /* rolled up: four of them are compiled */
 #define ROWS _Pragma("unroll 1") for (int r = 0; r < RA; r++)
 #else
 #define ROWS EACH(r, RA)
@@ -286,6 +288,8 @@ static inline OUTLINED void tile(ARGS, int id)
                         PUT_BLOCK(1);
                     else if (form == 2)
                         PUT_BLOCK(2);
+                    else if (form == 3)
+                        PUT_BLOCK(3);
                     else
 #endif
                         PUT_BLOCK(0);

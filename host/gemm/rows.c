@@ -88,12 +88,14 @@ static vt_rows_shape shape_of(const vt_told *t)
     return s;
 }
 
-/* What follows the bias, where one program has all of these forms; -1: another
- * epilogue, which has a program of its own. */
+/* The epilogue, where one program has all of these forms; -1: another one,
+ * which has a program of its own. */
 static int form_of(const vt_gemm_desc *d)
 {
-    if (d->accumulate || !d->bias || d->scale || d->times)
+    if (d->accumulate || d->scale || d->times)
         return -1;
+    if (!d->bias)
+        return d->act != VT_ACT_NONE || d->residual ? -1 : 3;
     if (d->act == VT_ACT_GELU)
         return d->residual ? -1 : 2;
     return d->act != VT_ACT_NONE ? -1 : d->residual ? 1 : 0;
