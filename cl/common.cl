@@ -74,18 +74,19 @@
 #define VT_JOIN(a, b) VT_JOIN_(a, b)
 #define floatv VT_JOIN(float, V)
 #define intv VT_JOIN(int, V)
-#define vloadv VT_JOIN(vload, V)
 #define as_floatv VT_JOIN(as_float, V)
 #define as_intv VT_JOIN(as_int, V)
 #define convert_floatv VT_JOIN(convert_, floatv)
 #define vt_epiloguev VT_JOIN(vt_epilogue, V)
 
-/* Stores of whole vectors: PoCL's are of 16 bytes, or of one short. */
+/* Whole vectors: PoCL stores 16 bytes at a time, or one short, and loads 8, and
+ * its compiler is slow to put these together. */
 #if defined(__x86_64__) && defined(__clang__)
 #define VT_UNALIGNED(n)                                                        \
     typedef float##n vt_float##n __attribute__((aligned(4)));                  \
     typedef int##n vt_int##n __attribute__((aligned(4)));                      \
-    typedef ushort##n vt_ushort##n __attribute__((aligned(2)));
+    typedef ushort##n vt_ushort##n __attribute__((aligned(2)));                \
+    typedef char##n vt_char##n __attribute__((aligned(1)));
 VT_UNALIGNED(4)
 VT_UNALIGNED(8)
 VT_UNALIGNED(16)
@@ -95,6 +96,13 @@ VT_UNALIGNED(16)
         VT_JOIN(type, V) v, size_t i, space type *p)                           \
     {                                                                          \
         *(space VT_JOIN(vt_##type, V) *)(p + i * V) = v;                       \
+    }                                                                          \
+    VT_WHOLE_LOAD(space, type)
+#define VT_WHOLE_LOAD(space, type)                                             \
+    static inline __attribute__((overloadable)) VT_JOIN(type, V)               \
+        vloadv(size_t i, const space type *p)                                  \
+    {                                                                          \
+        return *(const space VT_JOIN(vt_##type, V) *)(p + i * V);              \
     }
 VT_WHOLE(global, float)
 VT_WHOLE(global, int)
@@ -102,11 +110,15 @@ VT_WHOLE(local, float)
 VT_WHOLE(local, int)
 VT_WHOLE(private, float)
 VT_WHOLE(private, int)
+VT_WHOLE_LOAD(global, char)
+VT_WHOLE_LOAD(global, ushort)
 #elif defined(WHOLE) /* see common_storage.cl */
 #define VT_VSTORE(t, n, v, p) (*(global t##n *)(p) = (v))
+#define vloadv VT_JOIN(vload, V)
 #define vstorev VT_JOIN(vstore, V)
 #else
 #define VT_VSTORE(t, n, v, p) vstore##n(v, 0, p)
+#define vloadv VT_JOIN(vload, V)
 #define vstorev VT_JOIN(vstore, V)
 #endif
 
