@@ -65,19 +65,17 @@ static inline void gather_edge(global float *restrict to,
         }
 }
 
-kernel void conv__pixels(global float *restrict out,
-                         global const float *restrict x, int C, int H, int W,
-                         int Ho, int Wo, int kh, int kw, int stride, int top,
-                         int left)
+/* Pixels o0 to o1 - 1 of a row of the output. */
+static inline OUTLINED_CPU void gather_pixels(global float *restrict out,
+                                              global const float *restrict x,
+                                              int C, int H, int W, int kh,
+                                              int kw, int stride, int y0,
+                                              int left, int o0, int o1)
 {
-    const int o0 = get_global_id(0) * 16, o1 = min(o0 + 16, Wo);
-    const int oy = get_global_id(1) % Ho, b = get_global_id(1) / Ho;
     const int K = C * kh * kw;
 
-    x += (size_t)b * C * H * W;
-    out += (size_t)get_global_id(1) * Wo * K;
     for (int o = o0; o < o1; o++) {
-        const int y0 = oy * stride - top, u0 = o * stride - left;
+        const int u0 = o * stride - left;
         global float *to = out + (size_t)o * K;
 
         if (y0 < 0 || y0 + kh > H || u0 < 0 || u0 + kw > W) {
@@ -96,6 +94,19 @@ kernel void conv__pixels(global float *restrict out,
             }
         }
     }
+}
+
+kernel void conv__pixels(global float *restrict out,
+                         global const float *restrict x, int C, int H, int W,
+                         int Ho, int Wo, int kh, int kw, int stride, int top,
+                         int left)
+{
+    const int o0 = get_global_id(0) * 16;
+    const int oy = get_global_id(1) % Ho, b = get_global_id(1) / Ho;
+
+    gather_pixels(out + (size_t)get_global_id(1) * Wo * C * kh * kw,
+                  x + (size_t)b * C * H * W, C, H, W, kh, kw, stride,
+                  oy * stride - top, left, o0, min(o0 + 16, Wo));
 }
 
 kernel void conv_grad(global float *restrict dx,
