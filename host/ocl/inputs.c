@@ -41,9 +41,43 @@ static vitcl_status keep_directives(char **out, const char *text)
     return VITCL_OK;
 }
 
+size_t vt_word(const char *s)
+{
+    return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                     "0123456789_");
+}
+
+static bool is_define_of(const char *line, const char *name, size_t n)
+{
+    return strncmp(line, "#define ", 8) == 0 &&
+           strncmp(line + 8, name, n) == 0 && vt_word(line + 8) == n;
+}
+
+static bool defines_anywhere(const vt_common *c, const char *name, size_t n)
+{
+    for (const char *p = c->directives; (p = strchr(p, '\n'));)
+        if (is_define_of(++p, name, n))
+            return true;
+    return false;
+}
+
+/* X of "#ifdef X", "#if defined(X)", "#if defined(X) && .."; or NULL. Names of
+ * the compiler begin with "_". */
+static const char *tested_name(size_t *n, const char *line)
+{
+    const size_t at = strncmp(line, "#ifdef ", 7) == 0         ? 7
+                      : strncmp(line, "#if defined(", 12) == 0 ? 12
+                                                               : 0;
+
+    *n = vt_word(line + at);
+    return at && line[at] != '_' && !memchr(line, '|', strcspn(line, "\n"))
+               ? line + at
+               : NULL;
+}
+
 static vitcl_status make(vt_common *c)
 {
-    size_t n = 0, cap = 0;
+    size_t n = 0, cap = 0, m;
     char *part = NULL;
     vitcl_status st;
 
@@ -58,6 +92,14 @@ static vitcl_status make(vt_common *c)
         n += strlen(part);
     }
     VT_TRY(keep_directives(&c->directives, c->text));
+    /* Of what the text itself may define, no test is decided by a program's
+     * defines: its line becomes "#if?". */
+    for (char *p = c->directives; (p = strchr(p, '\n'));) {
+        const char *const name = tested_name(&m, ++p);
+
+        if (name && defines_anywhere(c, name, m))
+            p[3] = '?';
+    }
     c->begun = vt_cache_key_begin(c->text);
 done:
     free(part);
@@ -94,12 +136,6 @@ void vt_common_free(vt_common *c)
 
 /* ---- defines ---- */
 
-size_t vt_word(const char *s)
-{
-    return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                     "0123456789_");
-}
-
 const char *vt_next_define(size_t *n, size_t *all, const char **at)
 {
     const char *const p = strstr(*at, "-D");
@@ -122,20 +158,6 @@ bool vt_is_set(const char *defines, const char *name, size_t n)
     return false;
 }
 
-static bool is_define_of(const char *line, const char *name, size_t n)
-{
-    return strncmp(line, "#define ", 8) == 0 &&
-           strncmp(line + 8, name, n) == 0 && vt_word(line + 8) == n;
-}
-
-static bool defines_anywhere(const vt_common *c, const char *name, size_t n)
-{
-    for (const char *p = c->directives; (p = strchr(p, '\n'));)
-        if (is_define_of(++p, name, n))
-            return true;
-    return false;
-}
-
 static bool has_name(const char *line, const char *name, size_t n)
 {
     for (size_t i = 0; line[i] && line[i] != '\n';
@@ -145,19 +167,13 @@ static bool has_name(const char *line, const char *name, size_t n)
     return false;
 }
 
-/* "#ifdef X", "#if defined(X)", "#if defined(X) && ..": is X a define that is
- * not set? Names of the compiler begin with "_". */
-static bool leaves_out(const vt_common *c, const char *line,
-                       const char *defines)
+/* Does the line test a define that is not set? */
+static bool leaves_out(const char *line, const char *defines)
 {
-    const size_t at = strncmp(line, "#ifdef ", 7) == 0         ? 7
-                      : strncmp(line, "#if defined(", 12) == 0 ? 12
-                                                               : 0,
-                 n = vt_word(line + at), end = strcspn(line, "\n");
+    size_t n;
+    const char *const name = tested_name(&n, line);
 
-    return at && line[at] != '_' && !memchr(line, '|', end) &&
-           !vt_is_set(defines, line + at, n) &&
-           !defines_anywhere(c, line + at, n);
+    return name && !vt_is_set(defines, name, n);
 }
 
 /* Outside of what these defines leave out: is the name tested, or defined? */
@@ -173,7 +189,7 @@ static bool has_directive(const vt_common *c, const char *name, size_t n,
                    turns = strncmp(line, "#el", 3) == 0;
 
         depth += opens;
-        if (opens && !off && leaves_out(c, line, defines))
+        if (opens && !off && leaves_out(line, defines))
             off = depth;
         else if ((turns || ends) && off == depth)
             off = 0;
