@@ -2,11 +2,12 @@
  * source.c - the text of a program: every cl/common*.cl (inputs.c) and one
  * kernel of cl/<file>.cl.
  *
- * The other kernels of the file are blanked out, because a driver compiles all
- * of its input, and PoCL compiles it again when it is asked for the binary
- * (with four kernels in a file, that was three quarters of the first start). So
- * a kernel's definition must start with "kernel" and end with "}", each at the
- * beginning of a line; a definition in another form is kept.
+ * The file's other kernels are blanked out, and what follows the last wanted
+ * one, because a driver compiles all of its input, and PoCL compiles it again
+ * when it is asked for the binary (with four kernels in a file, that was three
+ * quarters of the first start). So a kernel's definition must start with
+ * "kernel" and end with "}", each at the beginning of a line; a definition in
+ * another form is kept.
  *
  * VITCL_CL_DIR=cl reads the sources from a folder instead of the embedded ones,
  * so that a kernel can be edited and run without a build.
@@ -61,9 +62,16 @@ static bool defines_kernel(const char *from, const char *to, const char *name)
     return false;
 }
 
+static void blank(char *from, const char *to)
+{
+    for (; from < to; from++)
+        if (*from != '\n')
+            *from = ' ';
+}
+
 void vt_source_keep(char *text, const char *const *names, unsigned n)
 {
-    char *from = text;
+    char *from = text, *rest = NULL; /* rest: after the last wanted one */
 
     while ((from = strstr(from, "\nkernel "))) {
         char *const brace = strchr(from, '{'), *end = strstr(from, "\n}\n");
@@ -75,9 +83,14 @@ void vt_source_keep(char *text, const char *const *names, unsigned n)
         for (unsigned i = 0; i < n && !wanted; i++)
             wanted = defines_kernel(from, brace, names[i]);
         if (!wanted && (!directive || directive > brace))
-            for (char *c = from; c < end + 2; c++)
-                if (*c != '\n')
-                    *c = ' ';
+            blank(from, end + 2);
+        else
+            rest = end + 2;
         from = end + 2;
+    }
+    for (char *end; rest && rest[1]; rest = end) {
+        end = rest + 1 + strcspn(rest + 1, "\n");
+        if (rest[1] != '#')
+            blank(rest, end);
     }
 }

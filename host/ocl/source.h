@@ -14,7 +14,8 @@ typedef struct vt_cl_source {
 
 extern const vt_cl_source vt_cl_sources[]; /* ends with a NULL name */
 
-/* Blanks out all kernels but the n named ones, keeping the line numbers. */
+/* Blanks out all kernels but the n named ones, and what follows these, keeping
+ * the line numbers. */
 void vt_source_keep(char *text, const char *const *names, unsigned n);
 
 #endif
