@@ -25,7 +25,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define NAME 64 /* longest name in cl/, and room for a suffix */
 /* A kernel takes about as long to compile as its text is long, and every one as
@@ -296,86 +295,15 @@ static cl_program compile(vt_dev *dev, const vt_inputs *r)
     return program;
 }
 
-/* ---- in two steps ---- */
-
-void vt_library_load(vt_dev *dev)
-{
-    const char *text = "kernel void none(global int *a) { *a = 0; }";
-    cl_int e;
-    cl_program program =
-        clCreateProgramWithSource(dev->context, 1, &text, NULL, &e);
-
-    if (program) {
-        (void)clBuildProgram(program, 1, &dev->id, dev->flags, NULL, NULL);
-        clReleaseProgram(program);
-    }
-}
-
-/* Compiles the text into `out`; false: there is no such code, or it is too
- * large. */
-static bool compile_half(vt_half *out, vt_dev *dev, const vt_inputs *r)
-{
-    unsigned char *bytes = out->bytes;
-    cl_int e;
-    cl_program program = vt_inputs_program(r, dev, &e);
-    const bool good =
-        program &&
-        clCompileProgram(program, 1, &dev->id, r->options, 0, NULL, NULL, NULL,
-                         NULL) == CL_SUCCESS &&
-        clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof out->size,
-                         &out->size, NULL) == CL_SUCCESS &&
-        out->size > 0 && out->size <= sizeof out->bytes &&
-        clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes,
-                         NULL) == CL_SUCCESS;
-
-    if (program)
-        clReleaseProgram(program);
-    return good;
-}
-
 void vt_half_compile(vt_half *out, vt_dev *dev, vt_program *const *list,
                      unsigned n)
 {
     vt_inputs r;
     const bool good = joint_inputs(&r, dev, list, n) == VITCL_OK &&
-                      compile_half(out, dev, &r);
+                      vt_half_make(out, dev, &r);
 
     vt_inputs_free(&r);
     vt_half_end(out, good);
-}
-
-void vt_half_end(vt_half *half, bool good)
-{
-    unsigned begun = VT_HALF_BEGUN;
-
-    atomic_compare_exchange_strong(&half->state, &begun,
-                                   good ? VT_HALF_READY : VT_HALF_FAILED);
-}
-
-/* Links the half with the driver's library, once it is there. */
-static cl_program link_half(vt_dev *dev, vt_half *half)
-{
-    const struct timespec pause = {0, 1000000};
-    const unsigned char *bytes = half->bytes;
-    cl_program object, program = NULL;
-    cl_int status, e;
-
-    while (atomic_load(&half->state) == VT_HALF_BEGUN)
-        nanosleep(&pause, NULL);
-    if (atomic_load(&half->state) == VT_HALF_FAILED)
-        return NULL;
-    object = clCreateProgramWithBinary(dev->context, 1, &dev->id, &half->size,
-                                       &bytes, &status, &e);
-    if (object) {
-        program = clLinkProgram(dev->context, 1, &dev->id, NULL, 1, &object,
-                                NULL, NULL, &e);
-        clReleaseProgram(object);
-    }
-    if (program && e != CL_SUCCESS) {
-        clReleaseProgram(program);
-        program = NULL;
-    }
-    return program;
 }
 
 /* Takes the programs that nobody builds; ends with them at the list's start. */
@@ -437,7 +365,7 @@ bool vt_programs_join(vt_dev *dev, vt_program *const *wanted, unsigned n,
         return true;
     if (joint_inputs(&r, dev, list, n) == VITCL_OK &&
         (vt_cache_load(&program, dev, &r.key, r.options) ||
-         (half && n == all && (program = link_half(dev, half))) ||
+         (half && n == all && (program = vt_half_link(dev, half))) ||
          (program = compile(dev, &r)))) {
         vt_cache_save(dev, &r.key, program);
         for (unsigned i = 0; i < n; i++) {

@@ -70,4 +70,11 @@ vitcl_status vt_program_assemble(cl_program *program, vt_dev *dev);
 bool vt_joint_load(cl_program *out, vt_dev *dev, vt_program *p,
                    const vt_inputs *r);
 
+/* ---- half.c ---- */
+/* Compiles the text into `out`; false: there is no such code, or it is too
+ * large. */
+bool vt_half_make(vt_half *out, vt_dev *dev, const vt_inputs *r);
+/* Links the half with the driver's library, once it is there; or NULL. */
+cl_program vt_half_link(vt_dev *dev, vt_half *half);
+
 #endif
