@@ -44,26 +44,26 @@ static bool says(const char *word)
     return value && strcmp(value, word) == 0;
 }
 
-/* It is faster than vpmaddwd, but keeps 8 bits in place of 13: on request. */
-static bool pairs_wanted(void)
+/* On request int8 keeps 13 bits, by vpmaddwd alone, which is slower. */
+static bool wide_wanted(void)
 {
-    return says(vt_dot_kinds[VT_DOT_U8_PAIRS].name);
+    return says(vt_dot_kinds[VT_DOT_S16].name);
 }
 
 vitcl_status vt_dot_setting(void)
 {
     const char *word = vt_getenv("VITCL_DOT");
 
-    if (!word || !*word || says("off") || pairs_wanted())
+    if (!word || !*word || says("off") || wide_wanted())
         return VITCL_OK;
     return vt_fail(VITCL_EINVAL, "VITCL_DOT is \"%.40s\"; it can be off or %s",
-                   word, vt_dot_kinds[VT_DOT_U8_PAIRS].name);
+                   word, vt_dot_kinds[VT_DOT_S16].name);
 }
 
 static bool candidate(int kind, vt_dtype type)
 {
     return vt_dot_kinds[kind].type == type && vt_dot_here(kind) &&
-           (kind != VT_DOT_U8_PAIRS || pairs_wanted());
+           (kind == VT_DOT_S16 || type != VT_I8 || !wide_wanted());
 }
 
 static const char *name(int kind)
@@ -81,7 +81,7 @@ vt_subject vt_dot_subject(vt_dtype type)
 
     snprintf(s.question, sizeof s.question, "%s%s by",
              type == VT_I8 ? "int8" : vt_dtype_name(type),
-             type == VT_I8 && pairs_wanted() ? " pairs" : "");
+             type == VT_I8 && wide_wanted() ? " wide" : "");
     return s;
 }
 

@@ -45,7 +45,7 @@ done
 VITCL_WGMMA=V9 run 1 plan $small
 says 'VITCL_WGMMA is "V9"; it can be V0, V1, V2 or V4$'
 VITCL_DOT=x run 1 plan $small
-says 'VITCL_DOT is "x"; it can be off or vpmaddubsw$'
+says 'VITCL_DOT is "x"; it can be off or vpmaddwd$'
 VITCL_CACHE=of run 1 plan $small
 says 'VITCL_CACHE is "of"; it can be off$'
 VITCL_TRY_SECONDS=abc run 1 plan $small
