@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 
+import ptx_bulk
 import ptx_fences
 
 WARP = 32
@@ -29,7 +30,7 @@ def source(run, text, dtype):
     dtype = np.dtype(dtype)
     if text in run.names:  # the address of a variable
         return dtype.type(run.names[text])
-    if text.startswith("%") or text in run.kernel.registers:
+    if text.startswith("%") or run.kernel.declared(text):
         row = run.row(text, dtype) if text in run.special or run.kernel.width(text) == dtype.itemsize * 8 or (
             dtype == bool) else None
         if row is None:
@@ -354,7 +355,7 @@ def store(run, i):
     size = np.dtype(t).itemsize
     values = []
     for x in vector(i.operands[1]):
-        if (x.startswith("%") or x in run.kernel.registers) and run.kernel.width(x) != size * 8:
+        if (x.startswith("%") or run.kernel.declared(x)) and run.kernel.width(x) != size * 8:
             wider = run.row(x, "u%d" % (run.kernel.width(x) // 8))
             values.append(lambda wider=wider: wider.astype("u%d" % size).view(t))
         else:
@@ -532,6 +533,8 @@ def ldmatrix(run, i):
         words = np.empty((named.size, 4), np.uint32)
         for k in range(4):
             run.shared.looked_at(at + k, MANY, named)
+            if run.order:
+                run.order.reads[at + k, named % run.items] = run.steps
             words[:, k] = run.shared.words[at + k]
         matrices = words.view(np.uint16).reshape(-1, number, 8, 8)
         if trans:
@@ -575,7 +578,9 @@ class Multiplication:
     def look(self, some):
         for at in self.operands:
             lanes = np.broadcast_to((self.groups[some] * 4 * WARP)[:, None, None], at[some].shape).ravel()
-            self.run.shared.looked_at(at[some].ravel(), MANY, lanes)
+            self.run.shared.by_async(at[some].ravel(), lanes, "wgmma reads")
+            for warp in range(4 if self.run.order else 1):  # each knows by an mbarrier of its own waits
+                self.run.shared.looked_at(at[some].ravel(), MANY, lanes + WARP * warp)
 
     def done(self, some):
         """Of these groups; returns whether of all."""
@@ -583,6 +588,9 @@ class Multiplication:
             return False
         for at in self.operands:
             np.add.at(self.run.shared.multiplied, at[some].ravel(), -1)
+            if self.run.order:
+                first = np.broadcast_to((self.groups[some] * 4 * WARP)[:, None, None], at[some].shape).ravel()
+                self.run.order.multiplied(at[some].ravel(), first)
         self.look(some)
         self.finish(self.groups[some], *(self.run.shared.words[at[some]] for at in self.operands))
         self.groups, self.batch = self.groups[~some], self.batch[~some]
@@ -646,6 +654,15 @@ def wgmma(run, i):
     return multiply
 
 
+def proxy_fence(run, i):
+    def fence(where, lanes):
+        if "proxy" in i.parts:
+            run.shared.fence_proxy(lanes)
+        if run.order:
+            run.order.fence(lanes)
+    return fence
+
+
 def shuffle(run, i):
     if i.name != "shfl.sync.bfly.b32" or i.operands[3:] != ["31", "-1"] or "|" in i.operands[0]:
         unknown(run, i)
@@ -676,7 +693,7 @@ def branch(run, i):
 
 
 def bind(run, i):
-    """(kind, function): "plain", "warp" (of whole warps), "bar", "ret" or "bra"."""
+    """(kind, function): "plain", "warp" or "warps" (of whole ones, or of whole fours), "wait" (of an mbarrier), "bar", "ret" or "bra"."""
     run.at = i
     name = i.parts[0]
     if name == "bra":
@@ -688,11 +705,15 @@ def bind(run, i):
     if name in ("mma", "ldmatrix", "shfl", "wgmma"):
         if i.guard is not None:
             unknown(run, i)
-        return "warp", {"mma": mma, "ldmatrix": ldmatrix, "shfl": shuffle, "wgmma": wgmma}[name](run, i)
-    if i.name == "fence.proxy.async.shared::cta":  # that it stands where it must is not checked
-        return "plain", lambda where, lanes: None
+        return "warps" if name == "wgmma" else "warp", {"mma": mma, "ldmatrix": ldmatrix, "shfl": shuffle, "wgmma": wgmma}[name](run, i)
+    if name == "mbarrier" and "_wait" in i.parts[1]:
+        return ptx_bulk.bind(run, i, address, source, put, unknown)
     work = None
-    if i.name == "fence.acq_rel.gpu":
+    if i.name in ("fence.proxy.async", "fence.proxy.async.shared::cta", "fence.mbarrier_init.release.cluster"):
+        work = proxy_fence(run, i)
+    elif name == "mbarrier" or i.name.startswith("cp.async.bulk"):
+        _, work = ptx_bulk.bind(run, i, address, source, put, unknown)
+    elif i.name == "fence.acq_rel.gpu":
         work = ptx_fences.fence(run, i)
     elif name == "atom":
         work = ptx_fences.add(run, i, address, source, put, unknown)

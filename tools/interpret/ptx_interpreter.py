@@ -11,8 +11,11 @@ and a thread:
     nor written until the thread that began it has waited for its group;
   - wgmma reads its words of shared memory, and writes its sums, as late as it may: when its threads wait for it. Until then
     those words cannot be written, and its sums are the old ones;
+  - a bulk copy arrives as late as it may, too, and only who has waited for its mbarrier's phase may touch its words; what one
+    thread did, another knows by barriers and mbarriers alone (ptx_bulk.py);
+  - what a thread wrote to shared memory, wgmma and bulk copies touch only behind a fence.proxy.async;
   - a word of shared memory that one thread wrote, or that a copy of its brought,
-    is another's only after a barrier; nor may it be written where another reads
+    is another's only after a barrier (or an mbarrier); nor may it be written where another reads
     before the barrier; what nobody wrote cannot be read, but by ldmatrix, as NaN, for columns that are not used;
   - shared variables begin at addresses that are aligned as declared, and no better,
     with a gap between; buffers are as long as they are, and begin at 256 bytes;
@@ -29,6 +32,7 @@ import re
 
 import numpy as np
 
+import ptx_bulk
 import ptx_fences
 import ptx_instructions as instructions
 
@@ -50,7 +54,7 @@ class Fault(Exception):
 class Instruction:
     def __init__(self, text, line):
         self.text, self.line = text, line
-        guard, self.guard, self.negated = re.match(r"@(!?)(%\w+)\s+", text), None, False
+        guard, self.guard, self.negated = re.match(r"@(!?)(%?\w+)\s+", text), None, False
         if guard:
             self.guard, self.negated, text = guard[2], bool(guard[1]), text[guard.end():]
         self.name, _, rest = text.partition(" ") if " " in text else text.partition("\t")
@@ -66,7 +70,7 @@ class Kernel:
     def __init__(self, text, name):
         self.name, self.parameters, self.registers, self.shared, self.constants = name, [], {}, [], {}
         self.code, self.labels, self.shared_bytes = [], {}, 4
-        where, pending = "module", []
+        where, depth = "module", 0  # of blocks in the body
         for number, line in enumerate(text.split("\n"), 1):
             line = line.split("//")[0].strip()
             constant = re.match(r"(?:\.\w+ )?\.(?:const|global) \.align \d+ \.b8 (\w+)\[(\d+)\] = \{([\d, ]*)\};", line)
@@ -84,10 +88,13 @@ class Kernel:
                     self.parameters.append((found[2], found[1]))
                 elif line == "{":
                     where = "body"
-            elif where == "body" and line == "}":
-                where = "after"
             elif where == "body":
-                self.body(line, number)
+                depth += line.count("{") - line.count("}")
+                if depth < 0:
+                    where = "after"
+                else:
+                    self.body(line, number)
+        self.mbarriers = any(i.parts[0] == "mbarrier" for i in self.code)
         if where != "after":
             raise Fault("no entry %s in this PTX" % name)
 
@@ -116,9 +123,13 @@ class Kernel:
             else:
                 self.code.append(Instruction(part, number))
 
+    def declared(self, text):
+        """The width of this register; None: it is none."""
+        return self.registers.get(text) or self.registers.get(text.rstrip("0123456789"))
+
     def width(self, register):
         """In bits; 1 of a predicate."""
-        found = self.registers.get(register) or self.registers.get(register.rstrip("0123456789"))
+        found = self.declared(register)
         if not found:
             raise Fault("no register %s" % register)
         return found
@@ -175,13 +186,15 @@ class Global:
                 bad &= ~run.fences.may_read(lanes, writer % THREADS)
             run.complain(bad, lanes, "thread %d of the launch writes this global memory", writer % THREADS)
             if writes:
+                if run.order:
+                    run.order.sources(place, lanes)
                 run.fences.write(lanes)
                 self.writer[place] = me
                 run.complain(self.writer[place] != me, lanes, "thread %d of the launch writes this global memory, too",
                              self.writer[place] % THREADS)
 
 
-MANY, NOBODY = instructions.MANY, -1
+MANY, NOBODY = instructions.MANY, ptx_bulk.NOBODY
 
 
 class Shared:
@@ -198,6 +211,7 @@ class Shared:
         self.writer, self.reader = np.full(n, NOBODY, np.int32), np.full(n, NOBODY, np.int32)
         self.written, self.read_at = np.zeros(n, np.int32), np.full(n, -1, np.int32)  # in which epoch
         self.coming = np.full(n, NOBODY, np.int32)  # whose copy is on its way
+        self.generic = np.zeros(n, bool)  # written, and no fence.proxy.async since
         self.multiplied = np.zeros(n, np.int32)  # by how many wgmma that nobody has waited for
         self.epoch = np.zeros(groups, np.int32)  # barriers so far
         self.copies = []  # (words, lanes, group of each) on their way
@@ -214,6 +228,26 @@ class Shared:
         run.complain(bad, lanes, "%s of shared memory outside of the variables, address %%#x" % what, addresses)
         return at
 
+    def mbarriers(self, addresses, lanes):
+        """First words of these mbarriers."""
+        at = addresses.astype(np.int64)
+        self.run.complain((at % 8 != 0) | (at < 0) | (at // 4 + 2 > self.stride), lanes, "no mbarrier can be at address %#x", at)
+        return at // 4 + self.run.group_of[lanes].astype(np.int64) * self.stride
+
+    def by_async(self, at, lanes, what):
+        """Before the asynchronous proxy touches these."""
+        self.run.complain(self.generic[at], lanes, what + " what thread %d wrote, and no fence.proxy.async is between",
+                          self.writer[at] % self.run.items)
+
+    def fence_proxy(self, lanes):
+        """What these lanes wrote, or any before the last barrier of their group."""
+        fenced, groups, of = np.zeros(self.run.lanes, bool), np.zeros(self.epoch.size, bool), np.arange(self.words.size) // self.stride
+        fenced[lanes] = groups[self.run.group_of[lanes]] = True
+        self.generic &= ~(fenced[self.writer] | groups[of] & (self.written < self.epoch[of]))
+
+    def named(self, writer):
+        return np.where(writer < 0, writer, writer % self.run.items)
+
     def looked_at(self, at, who, lanes):
         """A read by `who`: each lane, or MANY."""
         run, now = self.run, self.epoch[self.run.group_of[lanes]]
@@ -221,8 +255,10 @@ class Shared:
                      "read of a word whose copy is on its way, begun by thread %d", self.coming[at] % run.items)
         writer = self.writer[at]
         run.complain((writer == NOBODY) & (who is lanes), lanes, "read of shared memory that nobody wrote, word %d", at % self.stride)
-        run.complain((self.written[at] == now) & (writer != who), lanes,
-                     "read of what thread %d wrote, without a barrier between", writer % run.items)
+        apart = (self.written[at] == now) & (writer != who)
+        if run.order:
+            apart &= ~run.order.knows(at, lanes)
+        run.complain(apart, lanes, "read of what thread %d wrote (-3: a bulk copy), without a barrier between", self.named(writer))
         fresh = self.read_at[at] != now
         self.reader[at] = np.where(fresh | (self.reader[at] == who), who, MANY)
         self.read_at[at] = now
@@ -235,19 +271,26 @@ class Shared:
         run.complain(self.coming[at] != NOBODY, lanes,
                      "write of a word whose copy is on its way, begun by thread %d", self.coming[at] % run.items)
         run.complain(self.multiplied[at] > 0, lanes, "write of a word that wgmma may still read: nobody has waited for it")
-        run.complain((self.read_at[at] == now) & (self.reader[at] != lanes), lanes,
-                     "write of what another thread read (%d; -2: several), without a barrier between",
-                     np.where(self.reader[at] == MANY, MANY, self.reader[at] % run.items))
-        run.complain((self.written[at] == now) & (self.writer[at] != lanes) & (self.writer[at] != NOBODY), lanes,
-                     "write of what thread %d wrote, without a barrier between", self.writer[at] % run.items)
+        read = (self.read_at[at] == now) & (self.reader[at] != lanes)
+        written = (self.written[at] == now) & (self.writer[at] != lanes) & (self.writer[at] != NOBODY)
+        if run.order:
+            read, written = read & ~run.order.were_read(at, lanes), written & ~run.order.knows(at, lanes)
+        run.complain(read, lanes, "write of what another thread read (%d; -2: several), without a barrier between",
+                     self.named(self.reader[at]))
+        run.complain(written, lanes, "write of what thread %d wrote (-3: a bulk copy), without a barrier between",
+                     self.named(self.writer[at]))
 
     def changed(self, at, lanes):
-        self.writer[at], self.written[at] = lanes, self.epoch[self.run.group_of[lanes]]
+        self.writer[at], self.written[at], self.generic[at] = lanes, self.epoch[self.run.group_of[lanes]], True
+        if self.run.order:
+            self.run.order.by[at], self.run.order.written[at] = lanes % self.run.items, self.run.steps
         self.run.complain(self.writer[at] != lanes, lanes, "write of a word that thread %d writes at the same time",
                           self.writer[at] % self.run.items)
 
     def read(self, at, lanes):
         self.looked_at(at, lanes, lanes)
+        if self.run.order:
+            self.run.order.reads[at, lanes % self.run.items] = self.run.steps
         return self.words[at]
 
     def write(self, at, lanes, values):
@@ -282,11 +325,13 @@ class Shared:
 
 # ---- execution ----
 
-RUNS, AT_BARRIER, IN_WARP, GONE = range(4)  # IN_WARP: waits for the rest of its warp
+RUNS, AT_BARRIER, IN_WARP, ASLEEP, GONE = range(5)  # IN_WARP: waits for the rest of its warp, or warps; ASLEEP: for an mbarrier
 
 
 class Run:
     """Some groups of a launch, from their first instruction to their last."""
+
+    RUNS, ASLEEP = RUNS, ASLEEP
 
     def __init__(self, kernel, memory, first, groups, count, local, values, counts):
         self.kernel, self.memory, self.local, self.count, self.counts = kernel, memory, local, count, counts
@@ -298,7 +343,9 @@ class Run:
         self.committed = np.zeros(self.lanes, np.int32)  # groups of copies
         self.wgmma_committed = np.zeros(-(-self.lanes // (4 * WARP)), np.int32)  # of four warps: their groups of wgmma
         self.multiplications = []  # that nobody has waited for
+        self.steps, self.state = 0, np.zeros(self.lanes, np.int8)
         self.shared = Shared(self, kernel, len(groups))
+        self.order = ptx_bulk.Order(self, len(groups)) if kernel.mbarriers else None
         self.fences = ptx_fences.Fences(self, len(groups), count[0] * count[1] * count[2])
         self.values, self.at = values, None
         self.rows, self.names = {}, {name: at for name, at, _ in kernel.shared}
@@ -334,20 +381,21 @@ class Run:
             row = self.rows[register] = np.zeros(self.lanes, bool if width == 1 else "u%d" % (width // 8))
         return row.view(dtype)
 
-    def whole_warps(self, mask):
-        """Of the lanes of this mask, those whose warp is complete."""
-        if self.items % WARP:
+    def whole_warps(self, mask, width):
+        """Of the lanes of this mask, those whose warp, or four warps, are complete."""
+        if self.items % width:
             self.fail("a group of %d threads has no whole warps" % self.items)
-        return np.repeat(mask.reshape(-1, WARP).all(1), WARP)
+        return np.repeat(mask.reshape(-1, width).all(1), width)
 
     def run(self):
         code, operations, end = self.kernel.code, self.operations, len(self.operations)
-        state, pcs = np.zeros(self.lanes, np.int8), np.zeros(self.lanes, np.int32)
-        steps = 0
+        state, pcs = self.state, np.zeros(self.lanes, np.int32)
         while True:
             able = state == RUNS
             if not able.any():
                 if (state == GONE).all():
+                    if self.order and any(b.copies for b in self.order.barriers.values()):
+                        self.fail("the group ends with bulk copies on their way")
                     break
                 stuck = np.flatnonzero(state != GONE)[0]
                 self.at = code[pcs[stuck]]
@@ -363,13 +411,14 @@ class Run:
             while pc < stop:
                 kind, work = operations[pc]
                 self.at = code[pc]
-                steps += 1
+                self.steps += 1
                 if kind == "plain":
                     work(where, lanes)
                     pc += 1
                     continue
-                if kind == "warp":
-                    whole = mask if everyone and self.items % WARP == 0 else self.whole_warps(mask)
+                if kind in ("warp", "warps"):
+                    width = WARP if kind == "warp" else 4 * WARP
+                    whole = mask if everyone and self.items % width == 0 else self.whole_warps(mask, width)
                     if (mask & ~whole).any():
                         state[mask & ~whole], pcs[mask] = IN_WARP, pc
                         if not whole.any():
@@ -379,6 +428,14 @@ class Run:
                     work(where, lanes)
                     pc += 1
                     continue
+                if kind == "wait":
+                    asleep = work(where, lanes)
+                    if not asleep.any():
+                        pc += 1
+                        continue
+                    state[asleep] = ASLEEP
+                    pcs[mask] = np.where(asleep[mask], pc, pc + 1)
+                    break
                 if kind == "bar":
                     self.barrier(mask, pc, state, pcs)
                     break
@@ -409,9 +466,9 @@ class Run:
                 if pc >= end:
                     self.fail("the code ends without ret")
                 pcs[mask] = pc
-            if steps > STEPS:
+            if self.steps > STEPS:
                 self.fail("more than %d instructions" % STEPS)
-        self.counts["instructions"] = self.counts.get("instructions", 0) + steps
+        self.counts["instructions"] = self.counts.get("instructions", 0) + self.steps
 
     def barrier(self, mask, pc, state, pcs):
         """Groups all of whose threads have come, go on."""
@@ -426,6 +483,8 @@ class Run:
             if (at != at[:, :1]).any():
                 self.fail("threads of a warp are at different barriers, or some have ended")
         self.shared.epoch[free] += 1
+        if self.order:
+            self.order.start[free] = self.steps
         state[lanes] = RUNS
         pcs[lanes] += 1
 
@@ -444,7 +503,8 @@ def launch(kernel, memory, arguments, size, local):
     memory.launches += 1
     memory.counted = {}  # of each word to which threads add: the groups that came before
     groups = [(x, y, z) for z in range(count[2]) for y in range(count[1]) for x in range(count[0])]
-    together, counts = max(1, LANES // items), {}
+    # a kernel with mbarriers has a number for each word and thread: some 64 MiB of them
+    together, counts = max(1, LANES // items if not kernel.mbarriers else 2**26 // (items * kernel.shared_bytes)), {}
     with np.errstate(all="ignore"):
         for i in range(0, len(groups), together):
             Run(kernel, memory, i, groups[i:i + together], count, local, values, counts).run()
