@@ -3,7 +3,8 @@
 # where there is none.
 python=
 for each in python3 /usr/bin/python3; do
-    [ -n "$python" ] || ! $each -c "import numpy" 2>/dev/null || python=$each
+    [ -n "$python" ] || ! $each -c "import importlib.util as of
+raise SystemExit(not of.find_spec('numpy'))" 2>/dev/null || python=$each
 done
 [ -n "$python" ] || {
     echo "skipped: NumPy is missing"
