@@ -22,6 +22,7 @@
  * (vt_dev_watch()), before, so that their number is known. So does PoCL without
  * a cache, or if a child fails or stays silent for too long.
  */
+#define _GNU_SOURCE /* dup3() */
 #include "ocl/cache.h"
 #include "ocl/objects.h"
 
@@ -122,12 +123,11 @@ static void work(board *b, vt_dev *dev, const work_list *w)
 static void compile_halves(board *b, vt_dev *dev, const work_list *w)
 {
     /* PoCL prints that a text needs more than cl/declared.cl */
-    const int nowhere = open("/dev/null", O_WRONLY);
-    unsigned i;
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     if (nowhere >= 0)
-        (void)dup2(nowhere, STDERR_FILENO);
-    while ((i = atomic_fetch_add(&b->half, 1)) < w->groups) {
+        (void)dup3(nowhere, STDERR_FILENO, O_CLOEXEC);
+    for (unsigned i; (i = atomic_fetch_add(&b->half, 1)) < w->groups;) {
         const unsigned from = start_of(w, i), n = w->ends[i] - from;
 
         if (n > 1) /* nobody waits for others */

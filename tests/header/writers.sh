@@ -12,6 +12,7 @@ host/base/partial.c rename      # what a stopped run has: another name
 host/base/user_dir.c openat     # the cache: below a folder that was checked
 host/base/user_dir.c renameat
 host/cli/setup/start.c open     # /dev/null
+host/ocl/build_parallel.c open  # /dev/null
 host/cli/training/training_log.c open    # a log: whole lines are appended
 host/convert/convert.c rename   # a folder's files, when all are right
 host/cli/setup/guard.c rename         # PoCL's own files, into PoCL's cache
