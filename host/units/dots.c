@@ -54,7 +54,7 @@ vitcl_status vt_dot_setting(void)
 {
     const char *word = vt_getenv("VITCL_DOT");
 
-    if (!word || !*word || says("off") || wide_wanted())
+    if (!word || !*word || says("off") || says("vpmaddubsw") || wide_wanted())
         return VITCL_OK;
     return vt_fail(VITCL_EINVAL, "VITCL_DOT is \"%.40s\"; it can be off or %s",
                    word, vt_dot_kinds[VT_DOT_S16].name);
