@@ -25,6 +25,7 @@ VARIANTS = {
     "ZenDNN": {"f32": ["f32"], "half": ["f32", "bf16"], "int8": []},
 }
 F16 = "avx512_fp16"  # without it, f16 is emulated, and many times as slow as f32
+TIMES = ["compiled", "ZenDNN"]  # choose kernels by their times, so nothing else should run
 TRAINING = {"PyTorch": ["f32", "bf16"], "compiled": ["f32", "bf16"]}
 CLIP = "clip_vit_base_patch32"  # the text tower alone
 
@@ -170,13 +171,15 @@ def load_ort(variant, job):
         from onnxruntime.quantization import QuantType, quantize_dynamic
         made = job["folder"] + "/int8.onnx"
         if not os.path.exists(made):
-            quantize_dynamic(path, made, weight_type=QuantType.QInt8)
+            quantize_dynamic(path, made + ".part", weight_type=QuantType.QInt8)
+            os.replace(made + ".part", made)
         path = made
     elif variant == "f32 fused":
         from onnxruntime.transformers.optimizer import optimize_model
         made = job["folder"] + "/fused.onnx"
         if not os.path.exists(made):
-            optimize_model(path, model_type="clip" if job["model"] == CLIP else "vit", opt_level=1).save_model_to_file(made)
+            optimize_model(path, model_type="clip" if job["model"] == CLIP else "vit", opt_level=1).save_model_to_file(made + ".part")
+            os.replace(made + ".part", made)
         path = made
     options = ort.SessionOptions()
     options.intra_op_num_threads = job["threads"]
@@ -197,8 +200,9 @@ def load_mnn(variant, job):
     made = f"{job['folder']}/{'int8' if variant == 'int8' else 'f32'}.mnn"
     if not os.path.exists(made):
         subprocess.run([os.path.join(os.path.dirname(sys.executable), "mnnconvert"), "-f", "ONNX", "--modelFile",
-                        job["folder"] + "/model.onnx", "--MNNModel", made, "--bizCode", "x",
+                        job["folder"] + "/model.onnx", "--MNNModel", f"{made}.{variant}", "--bizCode", "x",
                         *(["--weightQuantBits", "8"] if variant == "int8" else [])], check=True)
+        os.replace(f"{made}.{variant}", made)
     runtime = nn.create_runtime_manager(({"backend": 0, "numThread": job["threads"],
                                           "precision": "high" if variant == "f32" else "low",
                                           "memory": "low" if variant == "int8" else "normal"},))
