@@ -71,14 +71,14 @@ static void begin(vt_lines *l)
 
     free(l->text);
     l->text = l->at = NULL;
-    l->number = 0;
-    l->why[0] = '\0';
+    l->number = 0, l->why[0] = '\0';
     if (fd < 0 && errno != ENOENT)
         reject(l, errno == ELOOP ? "it is a symbolic link"
                                  : "it cannot be opened");
     if (fd < 0)
         return;
-    l->at = l->text = read_text(l, fd);
+    l->text = read_text(l, fd);
+    l->at = l->why[0] ? NULL : l->text;
     close(fd);
     first = l->why[0] ? kinds[l->kind].first : vt_lines_next(l);
     if (!first || strcmp(first, kinds[l->kind].first) != 0)
@@ -123,7 +123,7 @@ void vt_lines_close(vt_lines *l)
 static vitcl_status begin_change(vt_lines *l, const char *path)
 {
     begin(l);
-    if (l->text && !*l->text) /* an empty file is begun */
+    if (l->at && !*l->text) /* an empty file is begun */
         l->why[0] = '\0';
     else if (l->at && !kinds[l->kind].drops && strlen(l->at) > LIMIT - 2 * LINE)
         reject(l, "it is too large");

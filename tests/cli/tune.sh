@@ -58,7 +58,9 @@ answers bad.npy
 err_lines 1
 err_has '/config/vitcl/tuned is ignored: '
 cmp plain.npy bad.npy || fail "other bits"
-# Such a file is not replaced: nothing is searched.
+# Such a file is not replaced: nothing is searched. One that begins with a NUL is
+# not an empty one.
+{ printf '\0' && head -c 3000 /dev/urandom; } >config/vitcl/tuned
 cp config/vitcl/tuned before
 run 1 tune $small --seconds 60
 err_has '/config/vitcl/tuned: .* nothing can be added; correct or remove it$'
