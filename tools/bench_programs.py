@@ -95,6 +95,15 @@ def export(name, folder):
     os.rename(folder + ".part", folder)
 
 
+def kept(path, make):
+    """The file, which make(path) writes if it is not there; several may at a time."""
+    if not os.path.exists(path):
+        part = f"{path}.{os.getpid()}"
+        make(part)
+        os.replace(part, path)
+    return path
+
+
 # ---- each returns its version and a function that runs it once
 
 def load_vitcl(variant, job):
@@ -169,18 +178,11 @@ def load_ort(variant, job):
     path = job["folder"] + "/model.onnx"
     if variant == "int8":
         from onnxruntime.quantization import QuantType, quantize_dynamic
-        made = job["folder"] + "/int8.onnx"
-        if not os.path.exists(made):
-            quantize_dynamic(path, made + ".part", weight_type=QuantType.QInt8)
-            os.replace(made + ".part", made)
-        path = made
+        path = kept(job["folder"] + "/int8.onnx", lambda to: quantize_dynamic(path, to, weight_type=QuantType.QInt8))
     elif variant == "f32 fused":
         from onnxruntime.transformers.optimizer import optimize_model
-        made = job["folder"] + "/fused.onnx"
-        if not os.path.exists(made):
-            optimize_model(path, model_type="clip" if job["model"] == CLIP else "vit", opt_level=1).save_model_to_file(made + ".part")
-            os.replace(made + ".part", made)
-        path = made
+        kind = "clip" if job["model"] == CLIP else "vit"
+        path = kept(job["folder"] + "/fused.onnx", lambda to: optimize_model(path, model_type=kind, opt_level=1).save_model_to_file(to))
     options = ort.SessionOptions()
     options.intra_op_num_threads = job["threads"]
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
@@ -197,12 +199,9 @@ def load_mnn(variant, job):
     import subprocess
     import MNN.expr as F
     import MNN.nn as nn
-    made = f"{job['folder']}/{'int8' if variant == 'int8' else 'f32'}.mnn"
-    if not os.path.exists(made):
-        subprocess.run([os.path.join(os.path.dirname(sys.executable), "mnnconvert"), "-f", "ONNX", "--modelFile",
-                        job["folder"] + "/model.onnx", "--MNNModel", f"{made}.{variant}", "--bizCode", "x",
-                        *(["--weightQuantBits", "8"] if variant == "int8" else [])], check=True)
-        os.replace(f"{made}.{variant}", made)
+    made = kept(f"{job['folder']}/{'int8' if variant == 'int8' else 'f32'}.mnn", lambda to: subprocess.run(
+        [os.path.join(os.path.dirname(sys.executable), "mnnconvert"), "-f", "ONNX", "--modelFile", job["folder"] + "/model.onnx",
+         "--MNNModel", to, "--bizCode", "x", *(["--weightQuantBits", "8"] if variant == "int8" else [])], check=True))
     runtime = nn.create_runtime_manager(({"backend": 0, "numThread": job["threads"],
                                           "precision": "high" if variant == "f32" else "low",
                                           "memory": "low" if variant == "int8" else "normal"},))
