@@ -1,7 +1,7 @@
 /*
  * attention_words.cl - attention.cl on CPU-class devices by dot products of
- * bf16 (vdpbf16ps), V 16, where a trial has found them right and fast:
- * host/units/dots.c.
+ * bf16 (vdpbf16ps; with TILES AMX's: common_tiles.cl), V 16, where a trial has
+ * found them right and fast: host/units/dots.c.
  *
  * attention__words  out[B,Tq,H*D] <- q, kv, bias
  *
@@ -16,10 +16,10 @@
  *           [ROW][32 keys] and [pairs of keys][32 d]; if HELD blocks are all,
  *           once for tiles of the same head that follow each other.
  *           From the second block on the output is scaled to the new maximum.
- * Defines   D; BIAS if there is one; LINES, QT, KVT
- *           as in common_attention.cl; R R1: queries are `blocks` blocks, the
- *           first `big` of R and the others of R1; KV, even if there are
- *           several blocks, and HELD; YT, how out is stored.
+ * Defines   D; BIAS if there is one; TILES; LINES, QT, KVT as in
+ *           common_attention.cl; R R1, with TILES at most 16: queries are
+ *           `blocks` blocks, the first `big` of R and the others of R1; KV,
+ *           even with TILES or several blocks, and HELD; YT, how out is stored.
  * Numerics  q, k, v and probabilities are rounded to bf16; all else is f32.
  * Sums are of ascending d or j, softmax's of 16 lanes that end in a tree, so
  *           the bits of a query depend on its own data alone. Exponents are
@@ -39,9 +39,14 @@
 #define D 64
 #endif
 
-#define DEPTH ((D + 1) / 2)
+#define DEPTH WHOLE((D + 1) / 2)
 #define ROW VT_ROW_WORDS(D)
 #define KEYS (KV * V)
+#ifdef TILES /* products take whole tiles: zeros are behind the last word */
+#define WHOLE(words) (((words) + 15) / 16 * 16)
+#else
+#define WHOLE(words) (words)
+#endif
 #define DV ((D + V - 1) / V)
 /* A query's row: words of q; the output; scores, then probabilities. Rows begin
  * in different sets of a cache. */
@@ -50,6 +55,36 @@
 #define LD ((SCORES + KEYS + V) / 32 * 32 + V)
 
 #define PANEL 32
+#ifdef TILES
+/* c[n rows][vectors] = (add ? c : 0) + words of a times panels of b */
+static inline OUTLINED void multiply(float *c, const int *a, const int *b,
+                                     int n, int vectors, int panel, int depth,
+                                     bool add)
+{
+    tile_shapes(n);
+    for (int i = 0; i < vectors; i += 2, b += panel) {
+        int *const s = (int *)c + i * V;
+        const int second = i + 1 < vectors ? V : 0;
+
+        TILE_ZERO(0);
+        TILE_ZERO(1);
+        if (add) {
+            TILE_LOAD(0, s, LD * 4);
+            TILE_LOAD(1, s + second, LD * 4);
+        }
+        for (int k = 0; k < depth; k += 16) {
+            TILE_LOAD(4, a + k, LD * 4);
+            TILE_LOAD(6, b + k * PANEL, PANEL * 4);
+            TILE_LOAD(7, b + k * PANEL + second, PANEL * 4);
+            TILE_DOT(0, 4, 6);
+            TILE_DOT(1, 4, 7);
+        }
+        TILE_STORE(s + second, LD * 4, 1);
+        TILE_STORE(s, LD * 4, 0);
+    }
+    TILE_RELEASE();
+}
+#else
 /* c[n rows][N vectors] = (add ? c : 0) + words of a times a panel of b */
 #define PRODUCT(NAME, n, N)                                                    \
     static OUTLINED void NAME(float *c, const int *restrict a,                 \
@@ -96,6 +131,8 @@ static inline void multiply(float *c, const int *a, const int *b, int n,
 #endif
     }
 }
+
+#endif
 
 #ifdef BIAS
 /* s[n rows][keys] = s * c + bias * log2(e) */
@@ -188,18 +225,9 @@ static inline void copy_values(int *to, global const VT_TYPE(KVT) * from,
                             vt_words_at(next, d, j + 1 < n ? D : 0));
         from += 2 * (size_t)ld;
     }
-}
-
-static inline void __attribute__((overloadable))
-put(global float *out, floatv low, floatv high)
-{
-    vstorev(low, 0, out);
-    vstorev(high, 1, out);
-}
-static inline void __attribute__((overloadable))
-put(global ushort *out, floatv low, floatv high)
-{
-    vstorev(vt_words_rounded(low, high), 0, (global int *)out);
+    for (int j = (n + 1) / 2; j < WHOLE(j); j++, to += PANEL)
+        EACH(i, 2 * ROW / V)
+            vstorev((intv)(0), i % 2, to + i / 2 * (KEYS / 2 * PANEL));
 }
 
 static inline OUTLINED void block_of_queries(global VT_TYPE(YT) *restrict out,
@@ -268,7 +296,7 @@ static inline OUTLINED void block_of_queries(global VT_TYPE(YT) *restrict out,
                 vstorev(vloadv(d, x + OUTPUT) * keep[i], d, x + OUTPUT);
         }
         multiply(work + OUTPUT, (const int *)work + SCORES, held_v + at, n, DV,
-                 KEYS / 2 * PANEL, (keys + 1) / 2, j0 > 0);
+                 KEYS / 2 * PANEL, WHOLE((keys + 1) / 2), j0 > 0);
     }
     for (int i = 0; i < n; i++, out += VT_LDO) {
         const float by_sum = 1.0f / vt_hsum(all[i]);
@@ -276,7 +304,8 @@ static inline OUTLINED void block_of_queries(global VT_TYPE(YT) *restrict out,
         int d = 0;
 
         for (; d + 2 * V <= D; d += 2 * V)
-            put(out + d, vloadv(0, x + d) * by_sum, vloadv(1, x + d) * by_sum);
+            vt_words_put(out + d, vloadv(0, x + d) * by_sum,
+                         vloadv(1, x + d) * by_sum);
         for (; d < D; d++)
             VT_STORE(YT, out, d, x[d] * by_sum);
     }

@@ -7,6 +7,7 @@
  * vt_words(to, from, n, all)   n adjacent numbers in words of two; zeros up to
  *                              word `all`, VT_ROW_WORDS(n) for whole vectors
  * vt_words_at(from, d, n)      16 of those words, from word 16 * d on
+ * vt_words_put(to, lo, hi)     32 numbers: floats, or rounded to bf16
  * vt_words_paired(to, a, b)    32 words (a's number i, b's number i)
  * vt_words_exp2(x)             2^x for x <= 0, to 2^-13 of it: bf16 hides that
  * vt_words_larger(a, b)        of each lane; a if b is NaN
@@ -32,6 +33,18 @@ static inline int16 vt_words_rounded(float16 lo, float16 hi)
     int16 x;
     __asm__("vcvtne2ps2bf16 %1, %2, %0" : "=v"(x) : "v"(lo), "v"(hi));
     return x;
+}
+
+static inline void __attribute__((overloadable))
+vt_words_put(global float *to, float16 lo, float16 hi)
+{
+    vstore16(lo, 0, to);
+    vstore16(hi, 1, to);
+}
+static inline void __attribute__((overloadable))
+vt_words_put(global ushort *to, float16 lo, float16 hi)
+{
+    vstore16(as_float16(vt_words_rounded(lo, hi)), 0, (global float *)to);
 }
 
 /* Numbers of a and b, of 64, in this order; two to a word. */

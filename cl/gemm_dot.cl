@@ -24,8 +24,7 @@
  *
  * How       As gemm_rows.cl: a tile is a chunk of rows by a group of panels,
  *           computed in blocks of RA, RB, 4 or 1 rows, `most` words of k at a
- *           time; with TILES, of at most 32 rows. As tiles have the height of
- *           a `tall` block, a lower one reads up to 3 rows after its own.
+ *           time; with TILES (common_tiles.cl), of at most 32 rows.
  * Launch    gemm_dot: vt_kernel_tiles() of ceil(panels / group) * chunks;
  *           _peak: global {items}, local {1}.
  * Defines   V NV RA RB SAVED DOT TILES; ACT BIAS SCALE RESIDUAL; YT, how C is
@@ -59,34 +58,6 @@
  * unknown local size. */
 
 #ifdef TILES
-/* Tiles 0 to 3: the sums of two by two. 4, 5: rows. 6, 7: words of B. */
-#define TILE_ZERO(T) __asm__ volatile("tilezero %%tmm" #T ::)
-#define TILE_MOVE(WHAT, STRIDE, AT)                                            \
-    __asm__ volatile(WHAT ::"r"(AT), "r"((long)(STRIDE)) : "memory")
-#define TILE_LOAD(T, AT, STRIDE)                                               \
-    TILE_MOVE("tileloadd (%0,%1,1), %%tmm" #T, STRIDE, AT)
-#define TILE_STORE(AT, STRIDE, T)                                              \
-    TILE_MOVE("tilestored %%tmm" #T ", (%0,%1,1)", STRIDE, AT)
-#if DOT == VPDPBUSD
-#define TILE_DOT(S, X, W)                                                      \
-    __asm__ volatile("tdpbusd %%tmm" #W ", %%tmm" #X ", %%tmm" #S ::)
-#else
-#define TILE_DOT(S, X, W)                                                      \
-    __asm__ volatile("tdpbf16ps %%tmm" #W ", %%tmm" #X ", %%tmm" #S ::)
-#endif
-#define TILE_RELEASE() __asm__ volatile("tilerelease" ::)
-
-/* For blocks of this height: all tiles are 64 bytes wide. */
-static inline void tile_shapes(int height)
-{
-    const uint one = min(height, 16), two = max(height - 16, 1);
-    const uint16 shapes = (uint16)(1, 0, 0, 0, (uint4)(0x00400040), 0, 0, 0, 0,
-                                   one * 0x101 | two * 0x1010000,
-                                   one | two << 8 | 0x10100000, 0, 0);
-
-    __asm__ volatile("ldtilecfg (%0)" ::"r"(&shapes) : "memory");
-}
-
 /* s[height][NV] (+)= rows of words times a panel; n a multiple of 16 */
 static inline void block(int height, sumv *s, global const int *restrict a,
                          global const int *restrict b, int ldw, int n,
@@ -358,17 +329,30 @@ static inline void finish(global VT_TYPE(YT) * c, const sumv *s,
     }
 }
 
-/* The same of a whole panel, without a branch for each vector, and into s:
- * where C is written between loads of the residual, these wait for stores with
- * the same address modulo 4096. */
-static inline void add(sumv *s, global const float *columns,
-                       global const int *sums, float row, int zero,
-                       global const float *bias, global const float *scale,
-                       global const float *residual, int n, size_t at)
+/* The same of a whole panel, without a branch for each vector. With a residual
+ * into s: where C is written between loads of the residual, these wait for
+ * stores with the same address modulo 4096. */
+static inline void add(global VT_TYPE(YT) * c, sumv *s,
+                       global const float *columns, global const int *sums,
+                       float row, int zero, global const float *bias,
+                       global const float *scale, global const float *residual,
+                       int n, size_t at)
 {
+    floatv x[NV];
+
     EACH(v, NV)
-        s[v] = as_sumv(vt_epiloguev(SUMS(s, v, n), bias, scale, residual,
-                                    n + v * V, at + v * V));
+        x[v] = vt_epiloguev(SUMS(s, v, n), bias, scale, residual, n + v * V,
+                            at + v * V);
+#ifdef RESIDUAL
+    EACH(v, NV)
+        s[v] = as_sumv(x[v]);
+#elif defined(PUT_WORDS) && V == 16
+    UNROLL for (int v = 0; v < NV; v += 2)
+        vt_words_put(c + at + v * V, x[v], x[v + 1]);
+#else
+    EACH(v, NV)
+        VT_STOREV(YT, c, at + v * V, x[v]);
+#endif
 }
 
 /* What is fetched ahead of a row: a residual is read first, and is often C. */
@@ -378,6 +362,11 @@ static inline void add(sumv *s, global const float *columns,
 #define OLD c
 #endif
 #define FIRST_ROW(i) ((i) < big ? (i)*tall : big * tall + ((i)-big) * low)
+#ifdef TILES
+#define ABOVE(rows) (rows)
+#else
+#define ABOVE(rows) 0
+#endif
 #define SCALE_OF(m) (VT_DOT_BF16 ? 1.0f : rows[m])
 #define ZERO_OF(m) (VT_KG == 4 ? zeros[m] : 0)
 
@@ -416,8 +405,10 @@ static inline OUTLINED void tile(ARGS, int id)
                 const int height = i < big ? tall : low;
                 const int at =
                     most < KW ? (panel - first) * (to - from) + i - from : 0;
-                global const int *from_a = a + (size_t)row * ldw + k;
-                sumv *x = s + at * RA * NV;
+                /* tiles are of `tall` rows: a lower block's begin higher up */
+                const int above = ABOVE(tall - height);
+                global const int *from_a = a + (size_t)(row - above) * ldw + k;
+                sumv *all = s + at * RA * NV, *x = all + above * NV;
 
                 /* the next block, fetched row by row: not all at once */
                 const bool below = i + 1 < to;
@@ -429,21 +420,23 @@ static inline OUTLINED void tile(ARGS, int id)
                      k + kc >= KW && i == from && panel == first && r < height;
                      r++)
                     vt_prefetch_all(OLD + (size_t)(row + r) * ldc + n, NW, 1);
-                block(height, x, from_a, w, ldw, kc, !k);
+                block(height + above, all, from_a, w, ldw, kc, !k);
                 if (k + kc < KW)
                     continue;
                 if (N - n >= NW) {
                     for (int r = 0; r < height; r++) {
                         vt_prefetch_all(OLD + next + (size_t)r * ldc, NW, 1);
-                        add(x + r * NV, columns, sums, SCALE_OF(row + r),
+                        add(c, x + r * NV, columns, sums, SCALE_OF(row + r),
                             ZERO_OF(row + r), bias, scale, residual, n,
                             (size_t)(row + r) * ldc + n);
                     }
+#ifdef RESIDUAL
                     for (int r = 0; r < height; r++)
                         EACH(v, NV)
                             VT_STOREV(YT, c,
                                       (size_t)(row + r) * ldc + n + v * V,
                                       as_floatv(x[r * NV + v]));
+#endif
                     continue;
                 }
                 for (int r = 0; r < height; r++) {

@@ -81,6 +81,11 @@ static bool could(vt_dev *dev, const vt_gemm_desc *d)
            vt_dev_class(dev) == VT_CLASS_CPU && d->K <= 65536;
 }
 
+static bool by_tiles(int kind)
+{
+    return kinds[kind].step == TILE;
+}
+
 /* Others read past a row's end, or past the last row; rows that share few sets
  * are better copied. */
 static bool takes(vt_dev *dev, const vt_told *t)
@@ -89,7 +94,8 @@ static bool takes(vt_dev *dev, const vt_told *t)
 
     (void)dev;
     return t->dot != VT_DOT_NONE &&
-           (!bf16_words(d) || (t->dot == VT_DOT_BF16 && d->K % 2 == 0 &&
+           (!bf16_words(d) || ((t->dot == VT_DOT_BF16 || by_tiles(t->dot)) &&
+                               d->K % (2 * kinds[t->dot].step) == 0 &&
                                d->lda % 2 == 0 && !few_sets(d->lda / 2)));
 }
 
@@ -100,11 +106,6 @@ static const char *layout(vt_dev *dev, const vt_told *t)
 }
 
 /* ---- sizes ---- */
-
-static bool by_tiles(int kind)
-{
-    return kinds[kind].step == TILE;
-}
 
 static int columns(int kind)
 {
@@ -143,14 +144,12 @@ static size_t packed_bytes(vt_dev *dev, const vt_told *t)
     return all * ((size_t)words(&t->d, t->dot) + 2) * sizeof(int32_t);
 }
 
-/* Tiles read up to 3 rows after the last one. */
 static size_t rows_bytes(const vt_told *t)
 {
     const size_t rows = (size_t)t->d.batch * (size_t)t->d.M,
                  ldw = (size_t)stride(&t->d, t->dot);
 
-    return (rows * (ldw + 2) + (by_tiles(t->dot) ? 3 * ldw : 0)) *
-           sizeof(int32_t);
+    return rows * (ldw + 2) * sizeof(int32_t);
 }
 
 /* Where B is packed in temp. */
@@ -279,6 +278,7 @@ static vt_rows divide(const vt_dev *dev, const vt_told *t)
     if (by_tiles(t->dot)) {
         shape.block = 2 * TILE;
         shape.rows = VT_MAX(shape.rows, 64);
+        shape.terms = 128;
         shape.any = true;
     }
     s = vt_rows_divide(dev, shape, &t->d, words(&t->d, t->dot));
@@ -325,7 +325,9 @@ static vitcl_status bind(vt_gemm *g)
     VT_RET(packed(&b, g, kind, &n));
     snprintf(defines, sizeof defines, "%s -DRA=%d -DRB=%d -DSAVED=%d%s %s",
              common(shape, kind), s.ra, s.rb, s.saved,
-             d->out == VT_BF16 ? " -DYT=bf16" : "",
+             d->out != VT_BF16          ? ""
+             : vt_dot_here(VT_DOT_BF16) ? " -DYT=bf16 -DPUT_WORDS"
+                                        : " -DYT=bf16",
              vt_gemm_defines(epilogue, d));
     VT_RET(
         vt_kernel_new(&g->kernel[n], g->dev, "gemm_dot", "gemm_dot", defines));

@@ -107,8 +107,7 @@ static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
 {
     if (t == VT_I8 && !vt_op_cpu(p) && vt_attention_rounds(p, s))
         *out = 1u << OUT_Y;
-    if (t != VT_BF16 || !vt_attention_by_dots(p) ||
-        vt_attention_measure(p, s).D % 2 != 0)
+    if (t != VT_BF16 || !vt_op_dots(p) || vt_attention_measure(p, s).D % 2 != 0)
         return;
     *in = 1u << IN_Q | 1u << IN_KV;
     *out = 1u << OUT_Y;
@@ -147,8 +146,9 @@ static vitcl_status words(vt_plan *p, vt_step *s, const sizes *z)
 {
     const int v = vt_dev_vector(vt_plan_settings(p)->dev);
     const int vectors = (z->T + v - 1) / v;
-    const cut r = even(z->Tq, 14), t = even(vectors, KEYS / v);
-    const int kv = t.blocks > 1 ? t.rows + t.rows % 2 : t.rows;
+    const bool tiles = vt_op_dots(p) == VT_DOT_BF16_TILES;
+    const cut r = even(z->Tq, tiles ? 16 : 14), t = even(vectors, KEYS / v);
+    const int kv = t.blocks > 1 || tiles ? t.rows + t.rows % 2 : t.rows;
     const int blocks = (vectors + kv - 1) / kv;
     const size_t words =
         (size_t)(2 * blocks * kv * v * ((z->D + 31) / 32 * 16));
@@ -159,8 +159,8 @@ static vitcl_status words(vt_plan *p, vt_step *s, const sizes *z)
 
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines,
-             " -DD=%d -DR=%d -DR1=%d -DKV=%d -DHELD=%d%s", z->D, r.rows,
-             r.rows1, kv, held ? blocks : 1, more);
+             " -DD=%d -DR=%d -DR1=%d -DKV=%d -DHELD=%d%s%s", z->D, r.rows,
+             r.rows1, kv, held ? blocks : 1, tiles ? " -DTILES" : "", more);
     VT_RET(vt_op_kernel_with(&k, p, s, "attention_words", "attention__words",
                              defines));
     VT_RET(arguments(p, k, s, s->out[OUT_Y], z));
@@ -215,7 +215,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     const sizes z = vt_attention_measure(p, s);
 
-    VT_RET(vt_attention_by_dots(p)            ? words(p, s, &z)
+    VT_RET(vt_op_dots(p)                      ? words(p, s, &z)
            : vt_op_cpu(p)                     ? rows(p, s, &z)
            : vt_attention_mma_takes(p, s, &z) ? vt_attention_mma(p, s, &z)
                                               : tiled(p, s, &z));

@@ -38,9 +38,6 @@ void vt_attention_define(vt_attention_defines out, const vt_plan *p,
 vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,
                                     const vt_step *s,
                                     const vt_attention_sizes *z);
-/* By the CPU's dot products of bf16? An int8 plan uses them too: rounding to
- * bf16 costs less accuracy than its weights do. */
-bool vt_attention_by_dots(const vt_plan *p);
 
 /* ---- attention_mma.c ---- */
 /* May it be computed on the device's matrix unit? */

@@ -87,8 +87,8 @@ static vt_val dkv(const vt_step *s)
 /* By dot products of bf16, as the output? Rows are whole vectors then. */
 static bool by_words(const vt_plan *p, const vt_attention_sizes *z)
 {
-    return z->D % 16 == 0 && z->T * z->D <= HELD && vt_attention_by_dots(p) &&
-           words_bytes(z) <= vt_item_stack();
+    return z->D % 16 == 0 && z->T * z->D <= HELD &&
+           vt_op_dots(p) == VT_DOT_BF16 && words_bytes(z) <= vt_item_stack();
 }
 
 static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)

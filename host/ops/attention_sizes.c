@@ -86,11 +86,3 @@ vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,
         VT_RET(vt_kernel_int(k, at++, n[i]));
     return vt_kernel_float(k, at++, s->f[F_SCALE]);
 }
-
-bool vt_attention_by_dots(const vt_plan *p)
-{
-    const vt_dtype t = vt_plan_type(p);
-
-    return vt_op_cpu(p) && (t == VT_BF16 || t == VT_I8) &&
-           vt_product_dots(vt_plan_settings(p)->dev, vt_plan_gemm(p));
-}

@@ -85,6 +85,16 @@ bool vt_op_cpu(const vt_plan *p)
     return vt_plan_class(p) == VT_CLASS_CPU;
 }
 
+int vt_op_dots(const vt_plan *p)
+{
+    const vt_dtype t = vt_plan_type(p);
+
+    if (!vt_plan_settings(p)->dev || !vt_op_cpu(p) ||
+        (t != VT_BF16 && t != VT_I8))
+        return VT_DOT_NONE;
+    return vt_product_dots(vt_plan_settings(p)->dev, vt_plan_gemm(p));
+}
+
 static int lanes(const vt_plan *p)
 {
     return vt_op_cpu(p) ? vt_dev_vector(vt_plan_settings(p)->dev) : VT_OP_LANES;

@@ -11,6 +11,7 @@
 #define VT_OPS_COMMON_H
 #include "base/memory.h"
 #include "ops/ops.h"
+#include "units/dots.h"
 
 #define VT_OPS(X)                                                              \
     X(normalise)                                                               \
@@ -70,6 +71,9 @@ int vt_op_rows(const vt_plan *p, vt_val v); /* elements / last dimension */
 /* ---- launching ---- */
 
 bool vt_op_cpu(const vt_plan *p);
+/* The kind of the CPU's dot products of bf16, or VT_DOT_NONE. In int8 plans,
+ * too: rounding to bf16 costs less accuracy than their weights do. */
+int vt_op_dots(const vt_plan *p);
 enum { VT_OP_LANES = 4 }; /* V of a GPU's kernels */
 /* vt_step_kernel() with the defines of the device class: V, PER, WG; and where
  * they are stored in 16 bits, XT for in[0], YT for out[0], RST for the other

@@ -38,14 +38,16 @@ static vt_gemm_desc base(const vt_plan *p, int m, int n, int k)
                           .device_class = vt_plan_class(p)};
 }
 
-/* Layers that stay in f32 in int8 plans: little work, but a large error. */
-static bool delicate(const vt_plan *p, vt_val x)
+/* Layers of int8 plans that are little work but would have a large error. */
+static vt_dtype type_in_int8(const vt_plan *p, vt_val x)
 {
     const vt_value *v = vt_value_of(p, x);
     const vt_step *from = v->first < 0 ? NULL : vt_plan_step(p, v->first);
 
     /* The classifier, and the patches: pixels have the widest range. */
-    return v->rank < 3 || (from && from->op == &vt_op_patch);
+    if (v->rank < 3 || !from || from->op != &vt_op_patch)
+        return v->rank < 3 ? VT_F32 : VT_I8;
+    return vt_op_dots(p) ? VT_BF16 : VT_F32;
 }
 
 /* Of an int8 plan on a GPU. */
@@ -63,8 +65,8 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
     /* rows a picture: kernels are chosen by these, not by the batch */
     d.batch = vt_dim(p, x, 0);
     d.M /= d.batch;
-    if (d.type == VT_I8 && delicate(p, x))
-        d.type = VT_F32;
+    if (d.type == VT_I8)
+        d.type = type_in_int8(p, x);
     d.lda = vt_value_of(p, x)->ld;
     d.a = vt_value_of(p, x)->dtype;
     if (s->out[OUT_Y] != VT_NONE) {
@@ -352,16 +354,14 @@ static bool stored(const vt_plan *p, vt_gemm_desc d)
            (d.a == VT_I8 ? x.form->int_rows != NULL : x.own && x.form->stored);
 }
 
-/* Residuals stay in f32, and in int8 what an activation gives: the next product
- * rounds it to integers, and twice would cost accuracy. */
+/* Residuals stay in f32. */
 static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
                        unsigned *in, unsigned *out)
 {
     vt_gemm_desc d = forward(p, s);
     vt_product x;
 
-    if (t == VT_BF16 &&
-        !vt_product_dots(vt_plan_settings(p)->dev, vt_plan_gemm(p)))
+    if (t == VT_BF16 && !vt_op_dots(p))
         return;
     d.a = t;
     if (stored(p, d))
@@ -375,8 +375,7 @@ static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
         return;
     }
     d.a = VT_F32, d.out = VT_BF16;
-    if (t == VT_BF16 && !d.residual &&
-        (d.type == VT_BF16 || d.act == VT_ACT_NONE) && stored(p, d))
+    if (t == VT_BF16 && !d.residual && stored(p, d))
         *out = 1u << OUT_Y;
 }
 

@@ -271,17 +271,19 @@ bool vt_product_plain(const char *provider)
     return false;
 }
 
-bool vt_product_dots(vt_dev *dev, const char *provider)
+int vt_product_dots(vt_dev *dev, const char *provider)
 {
+    int kind = VT_DOT_NONE;
+
     provider = named(provider, vt_dev_class(dev));
     for (size_t i = 0; vt_forms[i]; i++)
         if (strcmp(vt_forms[i]->provider, provider) == 0 &&
-            vt_forms[i]->asks == VT_ASKS_DOT)
+            vt_forms[i]->asks == VT_ASKS_DOT &&
             /* attention's kernels have the device's vectors */
-            return vt_dev_class(dev) == VT_CLASS_CPU &&
-                   vt_dev_vector(dev) == vt_dot_kinds[VT_DOT_BF16].lanes &&
-                   vt_dot_ask(dev, VT_BF16) == VT_DOT_BF16;
-    return false;
+            vt_dev_class(dev) == VT_CLASS_CPU &&
+            vt_dev_vector(dev) == vt_dot_kinds[VT_DOT_BF16].lanes)
+            kind = vt_dot_ask(dev, VT_BF16);
+    return kind >= VT_DOT_BF16 ? kind : VT_DOT_NONE;
 }
 
 vt_dtype vt_product_attention(vt_dev *dev, const char *provider)

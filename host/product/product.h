@@ -58,9 +58,9 @@ vitcl_status vt_product_timed(vt_timed *t, vt_dev *dev, const char *provider,
 
 /* Are its kernels the simple ones, so that other operations' should be? */
 bool vt_product_plain(const char *provider);
-/* Does a CPU multiply bf16 by AVX-512's dot products with it, so that other
- * kernels should, too? May try the instruction. */
-bool vt_product_dots(vt_dev *dev, const char *provider);
+/* VT_DOT_BF16 or VT_DOT_BF16_TILES if a CPU multiplies bf16 by them with it, so
+ * that other kernels should, too; or VT_DOT_NONE. May try the instruction. */
+int vt_product_dots(vt_dev *dev, const char *provider);
 /* In which 16 bits does a GPU's matrix unit compute attention, of a plan whose
  * products have none? bf16 before f16, which has a small range; VT_F32: in
  * none. May try instructions. */

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { M = 96, N = 384, K = 768 };
+enum { M = 192, N = 384, K = 768 };
 
 /* Pseudo-random in [-1, 1) (Wellons' lowbias32). */
 static float element(size_t i)

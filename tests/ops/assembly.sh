@@ -55,7 +55,8 @@ compiled() {
         -include "$cl/common.cl" -include "$cl/common_math.cl" \
         -include "$cl/common_math_acts.cl" \
         -include "$cl/common_dot.cl" -include "$cl/common_halves.cl" \
-        -include "$cl/common_storage.cl" -include "$cl/common_work.cl" \
+        -include "$cl/common_storage.cl" -include "$cl/common_tiles.cl" \
+        -include "$cl/common_words.cl" -include "$cl/common_work.cl" \
         -DSAVED=1 ${shape:--DNV=2 -DRA=6 -DRB=5} "$@" \
         -c "$cl/gemm_dot.cl" -o "$work/out.o"
 }

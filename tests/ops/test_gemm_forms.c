@@ -14,6 +14,7 @@
 #include "support/oneplan.h"
 #include "support/pictures.h"
 #include "support/skip.h"
+#include "support/words.h"
 #include "units/dots.h"
 #include "units/verdicts.h"
 
@@ -514,14 +515,9 @@ Test(gemm_forms, bf16_bfmmla_emulated)
  * stored between two parts of K. */
 static void check_tiles(const form *f, int kind)
 {
-    static const char edit[] =
-        "sed -i -e \"/^#define TILE_ZERO/r $t/tiles.cl\" "
-        "-e '/^#define TILE_ZERO/,/^#define TILE_RELEASE/d' "
-        "-e 's/__asm__ volatile(\"ldtilecfg.*/(void)shapes;/' "
-        "-e 's/const bool two = .*/&\\n    int tmm[8][256];/' gemm_dot.cl";
     const char *folder;
 
-    if (in_c(&folder, edit)) {
+    if (in_c(&folder, VT_TEST_TILES)) {
         vt_dot_use(vt_test_device(), f->type, kind);
         check_size(f, 23, 37, 45);
         check_rows(f);

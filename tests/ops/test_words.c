@@ -1,6 +1,6 @@
 /*
- * test_words.c - bf16 on the CPU class by AVX-512's dot products: attention
- * (cl/attention_words.cl) and its gradient, and a block whose values
+ * test_words.c - bf16 on the CPU class by AVX-512's dot products or AMX's tiles:
+ * attention (cl/attention_words.cl) and its gradient, and a block whose values
  * are stored in bf16. On a processor without these instructions, and once on
  * others, they are written in C by an edit of the kernels.
  *
@@ -27,21 +27,26 @@
 
 /* ---- the instructions, or C in their place ---- */
 
+static bool tiles; /* AMX's */
+
 /* False: not with this driver and processor. */
-static bool begin(const char **folder, bool real)
+static bool begin(const char **folder, int kind, bool real)
 {
     vt_dev *dev;
 
     *folder = vt_test_folder();
-    if (!real)
+    if (!real && kind == VT_DOT_BF16)
         vt_test_words_in_c(*folder);
+    else if (!real)
+        vt_test_tiles_in_c(*folder);
     dev = vt_test_device();
     if (vt_dev_class(dev) != VT_CLASS_CPU || vt_test_tiny() ||
         vt_dev_vector(dev) != 16 ||
         strcmp(vt_dev_info(dev)->platform, "Portable Computing Language") != 0)
         return false;
-    vt_dot_use(dev, VT_BF16, VT_DOT_BF16);
-    return !real || vt_dot_here(VT_DOT_BF16);
+    tiles = kind == VT_DOT_BF16_TILES;
+    vt_dot_use(dev, VT_BF16, kind);
+    return !real || (vt_dot_here(kind) && vt_dot_permitted(kind));
 }
 
 /* ---- one case ---- */
@@ -83,8 +88,14 @@ static void unmake(numbers *x)
 }
 
 /* Values of the plan that products alone read. */
-enum { HALVES = 4 };
+enum { HALVES = 4, QKV = 1 };
 static vt_val halves[HALVES];
+
+/* Attention reads any width, products by tiles whole ones. */
+static vt_dtype stored(int i, const vt_value *v)
+{
+    return tiles && i != QKV && v->dim[v->rank - 1] % 32 ? VT_F32 : VT_BF16;
+}
 
 /* Twice, with equal bits. */
 static float *run(size_t *n, const vt_case *c, const numbers *x,
@@ -115,8 +126,9 @@ static float *run(size_t *n, const vt_case *c, const numbers *x,
     vt_check(vt_plan_finish(f.plan));
     cr_expect_eq(vt_value_of(f.plan, y)->dtype, VT_F32);
     for (int i = 0; i < HALVES && halves[i] != VT_NONE; i++)
-        cr_expect_eq(vt_value_of(f.plan, halves[i])->dtype, VT_BF16,
-                     "%s: value %d", c->name, i);
+        cr_expect_eq(vt_value_of(f.plan, halves[i])->dtype,
+                     stored(i, vt_value_of(f.plan, halves[i])), "%s: value %d",
+                     c->name, i);
     for (int i = 0; i < VT_CASE_INS; i++)
         if (in[i] != VT_NONE && !c->in[i].param)
             vt_check(vt_plan_write(f.plan, in[i], x->f[i], x->n[i] * 4));
@@ -330,7 +342,7 @@ static vt_val block(vt_plan *p, const vt_val *in, const vt_case *c)
 
     h = halves[0] = vt_layernorm(p, x, in[1], VT_NONE, 1e-6f);
     l.w = in[2];
-    h = halves[1] = vt_linear(p, h, l);
+    h = halves[QKV] = vt_linear(p, h, l);
     h = halves[2] = vt_attention(p, h, a);
     l.w = in[3], l.residual = x;
     x = vt_linear(p, h, l);
@@ -425,10 +437,10 @@ static void masks(void)
 }
 
 /* Fewer cases for C, which takes seconds to compile. */
-static void both(bool real)
+static void check_kind(int kind, bool real)
 {
     const char *folder;
-    const bool here = begin(&folder, real);
+    const bool here = begin(&folder, kind, real);
 
     if (here) {
         if (real) {
@@ -437,7 +449,8 @@ static void both(bool real)
         }
         check(of_attention, real ? VT_COUNT(of_attention) : 2,
               vt_test_attention, vt_test_attention_ref);
-        check_gradients(of_gradients, real ? VT_COUNT(of_gradients) : 1);
+        if (kind == VT_DOT_BF16) /* tiles have none */
+            check_gradients(of_gradients, real ? VT_COUNT(of_gradients) : 1);
         check(of_blocks, real ? VT_COUNT(of_blocks) : 1, block, ref_of_block);
     }
     vt_test_remove(folder);
@@ -447,10 +460,20 @@ static void both(bool real)
 
 Test(attention, words)
 {
-    both(true);
+    check_kind(VT_DOT_BF16, true);
 }
 
 Test(attention, words_in_c)
 {
-    both(false);
+    check_kind(VT_DOT_BF16, false);
+}
+
+Test(attention, tiles)
+{
+    check_kind(VT_DOT_BF16_TILES, true);
+}
+
+Test(attention, tiles_in_c)
+{
+    check_kind(VT_DOT_BF16_TILES, false);
 }

@@ -1,7 +1,7 @@
 /*
  * tiles.cl - AMX's tiles in C, for the tests of processors without them:
- * test_gemm_forms.c puts this in place of the instructions of cl/gemm_dot.cl.
- * `height` and `tmm` are block()'s.
+ * support/words.h puts this in place of the instructions of common_tiles.cl.
+ * `height` and `tmm` are the caller's.
  */
 #define TILE_ROWS(T)                                                           \
     ((T) > 5                            ? 16                                   \

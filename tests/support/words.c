@@ -1,6 +1,6 @@
 /*
- * words.c - the instructions of common_words.cl and gemm_dot.cl in C, by an
- * edit of the kernels: each is one line.
+ * words.c - the instructions of common_words.cl, gemm_dot.cl and common_tiles.cl
+ * in C, by an edit of the kernels: each is one line.
  */
 #include "support/words.h"
 
@@ -43,4 +43,14 @@ void vt_test_words_in_c(const char *folder)
     cr_assert_eq(system(text), 0);
     snprintf(text, sizeof text, "%s/cl", folder);
     setenv("VITCL_CL_DIR", text, 1);
+}
+
+void vt_test_tiles_in_c(const char *folder)
+{
+    char text[2048];
+
+    vt_test_words_in_c(folder);
+    snprintf(text, sizeof text, "cd '%s/cl' && t='%s/../ops' && %s", folder,
+             VT_DATA, VT_TEST_TILES);
+    cr_assert_eq(system(text), 0);
 }
