@@ -9,6 +9,7 @@
  * vt_words_at(from, d, n)      16 of those words, from word 16 * d on
  * vt_words_put(to, lo, hi)     32 numbers: floats, or rounded to bf16
  * vt_words_paired(to, a, b)    32 words (a's number i, b's number i)
+ * vt_words_transpose(x)        16 vectors of words
  * vt_words_exp2(x)             2^x for x <= 0, to 2^-13 of it: bf16 hides that
  * vt_words_larger(a, b)        of each lane; a if b is NaN
  * vt_words_largest(a)          the largest lane, in all lanes
@@ -70,6 +71,26 @@ static inline void vt_words_paired(int *to, int16 a, int16 b)
 {
     vstorev(vt_words_chosen(a, b, VT_ORDER(0, 32)), 0, to);
     vstorev(vt_words_chosen(a, b, VT_ORDER(16, 48)), 1, to);
+}
+
+/* x <- its transpose: each round moves the highest bit of a row's number to the
+ * end of its column's, and that of a column's to the end of a row's. */
+static inline void vt_words_transpose(int16 x[16])
+{
+    EACH(round, 4) {
+        int16 y[16];
+
+        EACH(i, 8) {
+            y[2 * i] =
+                __builtin_shufflevector(x[i], x[i + 8], 0, 16, 1, 17, 2, 18, 3,
+                                        19, 4, 20, 5, 21, 6, 22, 7, 23);
+            y[2 * i + 1] =
+                __builtin_shufflevector(x[i], x[i + 8], 8, 24, 9, 25, 10, 26,
+                                        11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+        EACH(i, 16)
+            x[i] = y[i];
+    }
 }
 
 static inline int16 __attribute__((overloadable))

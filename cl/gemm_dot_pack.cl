@@ -86,25 +86,6 @@ kernel void gemm_dot_scale(global int *restrict out,
 
 #if VT_DOT_BF16 && VT_STEP == 1 && defined(__AVX512F__) && V == 16
 #define WORDSV vt_words_of
-/* x <- its transpose: each round moves the highest bit of a row's number to the
- * end of its column's, and that of a column's to the end of a row's. */
-static inline void transpose(int16 x[16])
-{
-    EACH(round, 4) {
-        int16 y[16];
-
-        EACH(i, 8) {
-            y[2 * i] =
-                __builtin_shufflevector(x[i], x[i + 8], 0, 16, 1, 17, 2, 18, 3,
-                                        19, 4, 20, 5, 21, 6, 22, 7, 23);
-            y[2 * i + 1] =
-                __builtin_shufflevector(x[i], x[i + 8], 8, 24, 9, 25, 10, 26,
-                                        11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-        }
-        EACH(i, 16)
-            x[i] = y[i];
-    }
-}
 #else
 #define WORDSV vt_bf16_wordsv
 #endif
@@ -137,7 +118,7 @@ static OUTLINED void pack_panels(global int *restrict to,
 
                 EACH(i, V)
                     x[i] = vt_words_32(b + AT(v * V + i, 2 * w));
-                transpose(x);
+                vt_words_transpose(x);
                 EACH(i, V)
                     vstorev(x[i], v, to + (w + i) * NW);
             }

@@ -20,15 +20,17 @@
  *           in the end its part of C, which is then written at once. Copies are
  *           aligned, because vectors of A and B may cross cache lines.
  *           With DOT, copies are words of two adjacent k in bf16, which the
- *           instruction of common_words.cl multiplies.
+ *           instruction of common_words.cl multiplies; with TILES, and RA 32,
+ *           those of common_tiles.cl, and A's are of 16 k by 32 rows,
+ *           transposed, with zeros behind the last k.
  * Launch    gemm_outer: vt_kernel_tiles() of wide * high * slices
  *           gemm_outer_sum: global {M}
  * Local     BLOCKS * (RA * (KC + PANELS * NW) + 16) floats. The copy of B is
  *           private: LLVM would put the address of a local array into block(),
  *           where PoCL, which moves such arrays, overlooks it.
  * Defines   V NV RA KC BLOCKS PANELS; TYPE: F32, or BF16: B rounded to it; DOT:
- *           VDPBF16PS, with V 16: A, too, and KC counts words; ACCUMULATE: C
- *           is added to; SLICED: out is the slices' parts, which
+ *           VDPBF16PS, with V 16: A, too, and KC counts words; TILES;
+ *           ACCUMULATE: C is added to; SLICED: out is the slices' parts, which
  *           gemm_outer_sum adds up; SUMS: with ACCUMULATE, and always of A in
  *           float.
  * Numerics  An element of a slice is one chain over ascending k of fma(), or of
@@ -61,6 +63,11 @@ typedef float copied;
 #define ROWS (BLOCKS * RA)
 #define STRIP                                                                  \
     (KC * RA + 16) /* no power of two: strips are written in parallel */
+#ifdef TILES
+#define WHOLE(kc) (((kc) + 31) / 32 * 32)
+#else
+#define WHOLE(kc) (kc)
+#endif
 
 /* What is copied of A and B: a vector, one number. With DOT, of the row at p
  * and of the next, which is 0 if it does not exist. */
@@ -108,6 +115,48 @@ static OUTLINED void row_words(copied *to, global const float *restrict a,
 }
 #endif
 
+#ifdef TILES
+/* Assembly is kept out of the kernel's own body here, too. */
+static OUTLINED void tiles_begin(void)
+{
+    tile_shapes(RA);
+}
+
+static OUTLINED void tiles_end(void)
+{
+    TILE_RELEASE();
+}
+
+/* to[KC / 16][RA][16 k] for each block, STRIP apart; 0 beyond M and K. */
+static inline void copy_a(local copied *restrict to,
+                          global const float *restrict a, int lda, int kc,
+                          int rows)
+{
+    copied row[16][ROWS] __attribute__((aligned(64)));
+
+    for (int k = 0; k < kc; k += 32) {
+        prefetch_rows(a + (size_t)k * lda, lda, 32, 64, rows);
+        for (int i = 0; i < 16; i++) {
+            const int at = k + 2 * i;
+
+            for (int m = at < kc ? rows : 0; m < (rows + 15) / 16 * 16; m++)
+                row[i][m] = 0;
+            if (at < kc)
+                row_words(row[i], a + (size_t)at * lda, lda, rows, at + 1 < kc);
+        }
+        for (int m = 0; m < rows; m += 16) {
+            local copied *t = to + m / RA * STRIP + k / 2 * RA + m % RA * 16;
+            copiedv x[16];
+
+            EACH(i, 16)
+                x[i] = vloadv(0, row[i] + m);
+            vt_words_transpose(x);
+            EACH(i, 16)
+                vstore16(as_float16(x[i]), i, (local float *)t);
+        }
+    }
+}
+#else
 /* to[KC][RA] for each block, STRIP apart; rows beyond M are 0. */
 static inline void copy_a(local copied *restrict to,
                           global const float *restrict a, int lda, int kc,
@@ -139,6 +188,8 @@ static inline void copy_a(local copied *restrict to,
     }
 }
 
+#endif
+
 /* to[rows] (+)= the sum of kc rows of a */
 static inline void add_up(float *to, global const float *restrict a, int lda,
                           int kc, int rows, int first)
@@ -169,10 +220,13 @@ static inline void add_up(float *to, global const float *restrict a, int lda,
 static BLOCK void copy_b(copied *restrict to, global const float *restrict b,
                          int ldb, int kc, int columns)
 {
-    for (int k = 0; k < kc; k += KG, b += KG * (size_t)ldb, to += NW) {
+    for (int k = 0; k < WHOLE(kc); k += KG, b += KG * (size_t)ldb, to += NW) {
         const bool next = k + 1 < kc;
 
-        if (columns >= NW)
+        if (k >= kc)
+            EACH(v, NV)
+                vstorev((copiedv)(0), v, to);
+        else if (columns >= NW)
             EACH(v, NV)
                 vstorev(OF_BV(b + v * V, ldb, next), v, to);
         else
@@ -193,6 +247,37 @@ static BLOCK void block(local float *restrict s, local const copied *restrict a,
                         const copied *restrict b, int kc, int first,
                         global float *restrict c, int ldc, int whole)
 {
+#ifdef TILES
+    local int *const s0 = (local int *)s, *const s1 = s0 + 16 * NW;
+
+    TILE_ZERO(0);
+    TILE_ZERO(1);
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+    if (!first) {
+        TILE_LOAD(0, s0, NW * 4);
+        TILE_LOAD(1, s0 + V, NW * 4);
+        TILE_LOAD(2, s1, NW * 4);
+        TILE_LOAD(3, s1 + V, NW * 4);
+    }
+    for (int k = 0; k < kc; k += 16) {
+        TILE_LOAD(6, b + k * NW, NW * 4);
+        TILE_LOAD(7, b + k * NW + V, NW * 4);
+        TILE_LOAD(4, a + k * RA, 64);
+        TILE_DOT(0, 4, 6);
+        TILE_DOT(1, 4, 7);
+        TILE_LOAD(5, a + k * RA + 256, 64);
+        TILE_DOT(2, 5, 6);
+        TILE_DOT(3, 5, 7);
+    }
+    TILE_STORE(s0, NW * 4, 0);
+    TILE_STORE(s0 + V, NW * 4, 1);
+    TILE_STORE(s1, NW * 4, 2);
+    TILE_STORE(s1 + V, NW * 4, 3);
+    for (int r = 0; whole && r < RA; r++, c += ldc)
+        EACH(v, NV)
+            vstorev(BEFORE(vloadv(v, c)) vloadv(r * NV + v, s), v, c);
+#else
     floatv x[RA][NV];
 
     EACH(r, RA)
@@ -217,6 +302,7 @@ static BLOCK void block(local float *restrict s, local const copied *restrict a,
         EACH(r, RA)
             EACH(v, NV)
                 vstorev(x[r][v], r * NV + v, s);
+#endif
 }
 
 #define ARGS                                                                   \
@@ -307,9 +393,15 @@ gemm_outer(ARGS, volatile global int *taken, int tiles)
     local copied ta[BLOCKS * STRIP] __attribute__((aligned(64)));
     local float sum[PANELS * ROWS * NW] __attribute__((aligned(64)));
 
+#ifdef TILES
+    tiles_begin();
+#endif
     VT_EACH_TILE(id, taken, tiles)
         tile(out, a, b, sums, M, N, K, lda, ldb, ldc, wide, high, slices, id,
              ta, sum);
+#ifdef TILES
+    tiles_end();
+#endif
 }
 
 kernel void gemm_outer_sum(global float *restrict c,

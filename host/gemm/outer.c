@@ -6,8 +6,8 @@
  * one matrix, pack the other as a whole, and have only as many work-groups as C
  * has tiles.
  *
- * bf16 is multiplied by vdpbf16ps where the form is told so. Other
- * instructions for bf16, Arm's and AMX's, are not written there: FMAs.
+ * bf16 is multiplied by vdpbf16ps or AMX where the form is told so. Arm's
+ * instructions for bf16 are not written there: FMAs.
  *
  * Surprising: each element is one chain per slice of k; the number of slices
  * depends on the sizes alone.
@@ -29,20 +29,20 @@
  * affects the bits. */
 #define GROUPS 32
 #define LEAST_TERMS 512
-#define DOT_LANES 16 /* of vdpbf16ps */
+#define DOT_LANES 16 /* of vdpbf16ps, and words of a tile's row */
 
 typedef struct cut {
-    bool dot;
+    int dot; /* VT_DOT_NONE: FMAs */
     int lanes;
     int ra, nw, blocks, panels; /* register block, blocks and panels per tile */
     int row_tiles, column_tiles, slices;
 } cut;
 
-static cut cut_for(const vt_gemm_desc *d, int lanes, bool dot)
+static cut cut_for(const vt_gemm_desc *d, int lanes, int dot)
 {
     cut c = {.dot = dot,
              .lanes = lanes,
-             .ra = vt_rows_block(lanes),
+             .ra = dot == VT_DOT_BF16_TILES ? 32 : vt_rows_block(lanes),
              .nw = VT_ROWS_VECTORS * lanes};
 
     c.blocks = MOST_ROWS(lanes) / c.ra;
@@ -70,7 +70,7 @@ static bool fits(const vt_dev *dev, const cut *c)
 
 static bool could(vt_dev *dev, const vt_gemm_desc *d)
 {
-    const cut c = cut_for(d, vt_dev_vector(dev), false);
+    const cut c = cut_for(d, vt_dev_vector(dev), VT_DOT_NONE);
 
     return d->a == VT_F32 && d->out == VT_F32 && d->trans_a && d->trans_b &&
            !d->b_packed && d->batch == 1 && !d->bias && !d->scale &&
@@ -80,11 +80,12 @@ static bool could(vt_dev *dev, const vt_gemm_desc *d)
 
 static cut cut_of(const vt_dev *dev, const vt_told *t)
 {
-    const cut dot = cut_for(&t->d, DOT_LANES, true);
+    const cut dot = cut_for(&t->d, DOT_LANES, t->dot);
 
-    return t->d.type == VT_BF16 && fits(dev, &dot) && t->dot == VT_DOT_BF16
+    return t->d.type == VT_BF16 && fits(dev, &dot) &&
+                   (t->dot == VT_DOT_BF16 || t->dot == VT_DOT_BF16_TILES)
                ? dot
-               : cut_for(&t->d, vt_dev_vector(dev), false);
+               : cut_for(&t->d, vt_dev_vector(dev), VT_DOT_NONE);
 }
 
 static bool sums(vt_dev *dev, const vt_told *t)
@@ -114,7 +115,10 @@ static vitcl_status bind(vt_gemm *g)
              "-DV=%d -DNV=%d -DRA=%d -DKC=%d -DBLOCKS=%d -DPANELS=%d "
              "-DTYPE=%d%s%s%s%s",
              c.lanes, VT_ROWS_VECTORS, c.ra, TERMS, c.blocks, c.panels,
-             d->type == VT_BF16, c.dot ? " -DDOT=3" : "",
+             d->type == VT_BF16,
+             c.dot == VT_DOT_NONE   ? ""
+             : c.dot == VT_DOT_BF16 ? " -DDOT=3"
+                                    : " -DDOT=3 -DTILES",
              sliced ? " -DSLICED" : "", d->accumulate ? " -DACCUMULATE" : "",
              d->sums ? " -DSUMS" : "");
     VT_RET(vt_kernel_new(&g->kernel[0], g->dev, "gemm_outer", "gemm_outer",
@@ -138,8 +142,7 @@ static vitcl_status bind(vt_gemm *g)
         vt_kernel_size(g->kernel[1], 1, rows, one);
     }
     snprintf(g->note, sizeof g->note, "native outer %dx%d %s, %d slice%s", c.ra,
-             c.nw,
-             c.dot ? vt_dot_kinds[VT_DOT_BF16].name : vt_dtype_name(d->type),
+             c.nw, c.dot ? vt_dot_kinds[c.dot].name : vt_dtype_name(d->type),
              c.slices, sliced ? "s" : "");
     return VITCL_OK;
 }

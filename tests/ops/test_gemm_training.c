@@ -241,12 +241,13 @@ static void check_twice(const vt_gemm_desc *d)
     job_free(&j);
 }
 
-static void check_all(void)
+static void check_all(int kind)
 {
     static const vt_gemm_desc sums = {
         .M = 61, .N = 67, .K = 1301, OUTER, .accumulate = true, .sums = true};
 
-    vt_dot_use(vt_test_device(), VT_BF16, VT_DOT_BF16);
+    form.name = vt_dot_kinds[kind].name;
+    vt_dot_use(vt_test_device(), VT_BF16, kind);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check(&cases[i]);
     check_bits(false);
@@ -266,24 +267,41 @@ Test(gemm_training, vdpbf16ps)
 {
     if (!vt_dot_here(VT_DOT_BF16) || !on_pocl(vt_test_device()))
         vt_skip("no vdpbf16ps here");
-    check_all();
+    check_all(VT_DOT_BF16);
+}
+
+Test(gemm_training, tdpbf16ps)
+{
+    if (!vt_dot_here(VT_DOT_BF16_TILES) ||
+        !vt_dot_permitted(VT_DOT_BF16_TILES) || !on_pocl(vt_test_device()))
+        vt_skip("no AMX here");
+    check_all(VT_DOT_BF16_TILES);
+}
+
+static void emulated(int kind, void (*in_c)(const char *))
+{
+    const char *folder = vt_test_folder();
+
+    in_c(folder);
+    if (on_pocl(vt_test_device()))
+        check_all(kind);
+    vt_test_remove(folder);
 }
 
 Test(gemm_training, vdpbf16ps_emulated)
 {
-    const char *folder = vt_test_folder();
+    emulated(VT_DOT_BF16, vt_test_words_in_c);
+}
 
-    vt_test_words_in_c(folder);
-    if (on_pocl(vt_test_device()))
-        check_all();
-    vt_test_remove(folder);
+Test(gemm_training, tdpbf16ps_emulated)
+{
+    emulated(VT_DOT_BF16_TILES, vt_test_tiles_in_c);
 }
 
 /* What no code supports is left to FMAs. */
 Test(gemm_training, other_instructions)
 {
-    static const int kinds[] = {VT_DOT_NONE, VT_DOT_BF16_ARM, VT_DOT_BF16_PAIR,
-                                VT_DOT_BF16_TILES};
+    static const int kinds[] = {VT_DOT_NONE, VT_DOT_BF16_ARM, VT_DOT_BF16_PAIR};
     const vt_gemm_desc d = {.M = 33,
                             .N = 70,
                             .K = 1030,

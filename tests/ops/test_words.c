@@ -1,5 +1,5 @@
 /*
- * test_words.c - bf16 on the CPU class by AVX-512's dot products or AMX's tiles:
+ * test_words.c - bf16 on the CPU class by AVX-512's dot products or AMX:
  * attention (cl/attention_words.cl) and its gradient, and a block whose values
  * are stored in bf16. On a processor without these instructions, and once on
  * others, they are written in C by an edit of the kernels.

@@ -1,5 +1,5 @@
 /*
- * words.c - the instructions of common_words.cl, gemm_dot.cl and common_tiles.cl
+ * words.c - instructions of common_words.cl, common_tiles.cl and gemm_dot.cl
  * in C, by an edit of the kernels: each is one line.
  */
 #include "support/words.h"

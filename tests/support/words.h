@@ -16,6 +16,8 @@ void vt_test_tiles_in_c(const char *folder);
     "-e 's/__asm__ volatile(\"ldtilecfg.*/(void)shapes;/' common_tiles.cl && " \
     "sed -i 's/const bool two = .*/&\\n    int tmm[8][256];/' gemm_dot.cl && " \
     "sed -i 's/^    tile_shapes(n);/    const int height = n;\\n"              \
-    "    int tmm[8][256];/' attention_words.cl"
+    "    int tmm[8][256];/' attention_words.cl && "                            \
+    "sed -i 's/^    local int \\*const s0.*/&\\n"                              \
+    "    const int height = RA;\\n    int tmm[8][256];/' gemm_outer.cl"
 
 #endif
