@@ -30,7 +30,8 @@ run 0 devices -v
 run 0 devices --json
 grep -q '"int8":"\(vp\|td\|untried\)' out || exit 0
 cp -r "$VT_DATA/../../cl" cl
-sed -i -e 's/__asm__("[a-z0-9%{} ]* %2, %1, %0"/__asm__("ud2"/' -e 's/"tdpbusd /"ud2; tdpbusd /' cl/gemm_dot.cl
+sed -i 's/__asm__("[a-z0-9%{} ]* %2, %1, %0"/__asm__("ud2"/' cl/gemm_dot.cl
+sed -i 's/"tdpbusd /"ud2; tdpbusd /' cl/common_tiles.cl
 export VITCL_CL_DIR=$PWD/cl XDG_CACHE_HOME=$PWD/cache
 mkdir cache
 run 0 devices --json

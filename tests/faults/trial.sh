@@ -106,8 +106,8 @@ out_has '^form fma; (vp|td)[a-z]+ failed its trial$'
 # Wrong numbers, also in bf16, by which attention would multiply.
 fresh
 cp -r "$VT_DATA/../../cl" cl
-sed -i 's/vpmaddwd %2/vpaddd %2/; s/vpdpbusd %2/vpaddd %2/; s/"tdpbusd/"tdpbuud/' cl/gemm_dot.cl
-sed -i 's/"vdpbf16ps %2/"vpaddd %2/; s/"tdpbf16ps/"tdpbuud/' cl/gemm_dot.cl
+sed -i 's/vpmaddwd %2/vpaddd %2/; s/vpdpbusd %2/vpaddd %2/; s/"vdpbf16ps %2/"vpaddd %2/' cl/gemm_dot.cl
+sed -i 's/"tdpbusd/"tdpbuud/; s/"tdpbf16ps/"tdpbuud/' cl/common_tiles.cl
 VITCL_CL_DIR=$PWD/cl host int8
 out_has '^form fma; (vp|td)[a-z]+ failed its trial$'
 tells answer got
