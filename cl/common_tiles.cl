@@ -8,6 +8,11 @@
  *
  * TILE_LOAD(t, at, stride), TILE_STORE(at, stride, t): rows are `stride` bytes
  * apart. TILE_DOT(s, x, w): s += rows of x times w; DOT VPDPBUSD, or else bf16.
+ *
+ * TILE_SUMS(s, a, next, stride, lower, b, n, first, two): s[16 or, if two,
+ * 32][NW] = (first ? 0 : s) + n words of rows times a panel; NW is 32, n a
+ * multiple of 16. a has the next 16 words `next` further, rows `stride` bytes
+ * apart, the lower 16 rows `lower` further. A macro: address spaces differ.
  */
 #ifdef TILES
 #define TILE_ZERO(T) __asm__ volatile("tilezero %%tmm" #T ::)
@@ -25,6 +30,38 @@
     __asm__ volatile("tdpbf16ps %%tmm" #W ", %%tmm" #X ", %%tmm" #S ::)
 #endif
 #define TILE_RELEASE() __asm__ volatile("tilerelease" ::)
+
+#define TILE_SUMS(S, A, NEXT, STRIDE, LOWER, B, N, FIRST, TWO)                 \
+    TILE_ZERO(0);                                                              \
+    TILE_ZERO(1);                                                              \
+    TILE_ZERO(2);                                                              \
+    TILE_ZERO(3);                                                              \
+    if (!(FIRST)) {                                                            \
+        TILE_LOAD(0, S, NW * 4);                                               \
+        TILE_LOAD(1, S + V, NW * 4);                                           \
+    }                                                                          \
+    if (!(FIRST) && (TWO)) {                                                   \
+        TILE_LOAD(2, S + 16 * NW, NW * 4);                                     \
+        TILE_LOAD(3, S + 16 * NW + V, NW * 4);                                 \
+    }                                                                          \
+    for (int k = 0; LIKELY(k < (N)); k += 16) {                                \
+        TILE_LOAD(6, B + k * NW, NW * 4);                                      \
+        TILE_LOAD(7, B + k * NW + V, NW * 4);                                  \
+        TILE_LOAD(4, A + k / 16 * (NEXT), STRIDE);                             \
+        TILE_DOT(0, 4, 6);                                                     \
+        TILE_DOT(1, 4, 7);                                                     \
+        if (TWO) {                                                             \
+            TILE_LOAD(5, A + k / 16 * (NEXT) + (LOWER), STRIDE);               \
+            TILE_DOT(2, 5, 6);                                                 \
+            TILE_DOT(3, 5, 7);                                                 \
+        }                                                                      \
+    }                                                                          \
+    TILE_STORE(S, NW * 4, 0);                                                  \
+    TILE_STORE(S + V, NW * 4, 1);                                              \
+    if (TWO) {                                                                 \
+        TILE_STORE(S + 16 * NW, NW * 4, 2);                                    \
+        TILE_STORE(S + 16 * NW + V, NW * 4, 3);                                \
+    }
 
 static inline void tile_shapes(int height)
 {

@@ -64,38 +64,9 @@ static inline void block(int height, sumv *s, global const int *restrict a,
                          int first)
 {
     const bool two = height > 16;
-    int *s1 = (int *)s, *s2 = s1 + 16 * NW;
+    int *const to = (int *)s;
 
-    TILE_ZERO(0);
-    TILE_ZERO(1);
-    TILE_ZERO(2);
-    TILE_ZERO(3);
-    if (!first) {
-        TILE_LOAD(0, s1, NW * 4);
-        TILE_LOAD(1, s1 + V, NW * 4);
-    }
-    if (!first && two) {
-        TILE_LOAD(2, s2, NW * 4);
-        TILE_LOAD(3, s2 + V, NW * 4);
-    }
-    for (int at = 0; LIKELY(at < n); at += 16) {
-        TILE_LOAD(6, b + at * NW, NW * 4);
-        TILE_LOAD(7, b + at * NW + V, NW * 4);
-        TILE_LOAD(4, a + at, ldw * 4);
-        TILE_DOT(0, 4, 6);
-        TILE_DOT(1, 4, 7);
-        if (two) {
-            TILE_LOAD(5, a + 16 * ldw + at, ldw * 4);
-            TILE_DOT(2, 5, 6);
-            TILE_DOT(3, 5, 7);
-        }
-    }
-    TILE_STORE(s1, NW * 4, 0);
-    TILE_STORE(s1 + V, NW * 4, 1);
-    if (two) {
-        TILE_STORE(s2, NW * 4, 2);
-        TILE_STORE(s2 + V, NW * 4, 3);
-    }
+    TILE_SUMS(to, a, 16, ldw * 4, 16 * ldw, b, n, first, two);
 }
 #elif V == 4
 /* Functions name what they need: LLVM takes the processor for a plainer one

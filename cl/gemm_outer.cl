@@ -248,32 +248,9 @@ static BLOCK void block(local float *restrict s, local const copied *restrict a,
                         global float *restrict c, int ldc, int whole)
 {
 #ifdef TILES
-    local int *const s0 = (local int *)s, *const s1 = s0 + 16 * NW;
+    local int *const s0 = (local int *)s;
 
-    TILE_ZERO(0);
-    TILE_ZERO(1);
-    TILE_ZERO(2);
-    TILE_ZERO(3);
-    if (!first) {
-        TILE_LOAD(0, s0, NW * 4);
-        TILE_LOAD(1, s0 + V, NW * 4);
-        TILE_LOAD(2, s1, NW * 4);
-        TILE_LOAD(3, s1 + V, NW * 4);
-    }
-    for (int k = 0; k < kc; k += 16) {
-        TILE_LOAD(6, b + k * NW, NW * 4);
-        TILE_LOAD(7, b + k * NW + V, NW * 4);
-        TILE_LOAD(4, a + k * RA, 64);
-        TILE_DOT(0, 4, 6);
-        TILE_DOT(1, 4, 7);
-        TILE_LOAD(5, a + k * RA + 256, 64);
-        TILE_DOT(2, 5, 6);
-        TILE_DOT(3, 5, 7);
-    }
-    TILE_STORE(s0, NW * 4, 0);
-    TILE_STORE(s0 + V, NW * 4, 1);
-    TILE_STORE(s1, NW * 4, 2);
-    TILE_STORE(s1 + V, NW * 4, 3);
+    TILE_SUMS(s0, a, 16 * RA, 64, 256, b, kc, first, true);
     for (int r = 0; whole && r < RA; r++, c += ldc)
         EACH(v, NV)
             vstorev(BEFORE(vloadv(v, c)) vloadv(r * NV + v, s), v, c);
