@@ -107,6 +107,9 @@ class Answers(unittest.TestCase):
                 image.load()
             except OSError:
                 continue
+            turned = b"tiff:Orientation" in picture.read_bytes()
+            if turned and 0x112 not in image.getexif():
+                continue  # Pillow 9 does not read a JPEG's XMP
             pairs.append((image, row, picture))
         self.assertGreater(len(pairs), 20)
         images, rows, names = zip(*pairs)
