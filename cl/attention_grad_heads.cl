@@ -7,11 +7,12 @@
  * Heads     A tile is a head; vectors run over NV*V queries. It processes
  *           `pictures` pictures in sequence: 1, or all where dbias sums over
  *           them. With HELD, where the stack has room, the head's keys and
- *           values and the sums of their gradients are copied to contiguous
- *           memory while the queries pass: rows of kv fall into a few sets of
- *           L1. Exponents are base 2.
+ *           values, the block of queries and the sums of the gradients are in
+ *           contiguous rows of WIDE, whole vectors: rows of kv fall into a few
+ *           sets of L1, and a D such as 12 is no loop of scalars. Exponents are
+ *           base 2.
  * WORDS     The five products by dot products of bf16 pairs, as in
- *           attention_rows.cl, where D is a multiple of V. Of keys and queries
+ *           attention_words.cl, where D is even. Of keys and queries
  *           there are words of two adjacent d, whose products are the scores,
  *           and pairs, words of the same d of two rows, whose products with
  *           such words of two keys or two queries are the gradients.
@@ -38,13 +39,25 @@
 
 #define QN (NV * V)
 
+/* The address space of keys, values and their gradients, and the width of their
+ * rows that vectors cover. */
+#if defined(HELD) || defined(WORDS)
+#define SPACE private
+#define WIDE ((D + V - 1) / V * V)
+#else
+#define SPACE global
+#define WIDE (D / V * V)
+#endif
+
 #ifdef WORDS
 typedef int element;
 #define elementv intv
 #define DEPTH (D / 2)
+#define DEPTHS ((DEPTH + 3) / 4 * 4) /* with what transpose_words adds */
 #define ROW VT_ROW_WORDS(D)
 #define MULTIPLY_ADD(x, w, s) vt_word_dot(s, (intv)(x), w)
 #define SCALED(x, c) ((x) * (c))
+#define EXP2 vt_words_exp2
 
 /* n rows in words of two d, and zeros up to row `all`; pairs of them, if
  * wanted. */
@@ -84,24 +97,19 @@ static inline void transpose_words(int *to, const int *rows)
 typedef float element;
 #define elementv floatv
 #define DEPTH D
+#define DEPTHS D
 #define MULTIPLY_ADD(x, w, s) fma((floatv)(x), w, s)
 #define SCALED(x, c) (x) /* queries are */
+#define EXP2 vt_exp2_down
 
 /* to[D][QN] <- n rows of D, times c, transposed; zeros beyond n */
-static inline void transpose_in(float *to, global const float *from, int ld,
+static inline void transpose_in(float *to, SPACE const float *from, int ld,
                                 int n, float c)
 {
     for (int d = 0; d < D; d++)
         for (int i = 0; i < QN; i++)
             to[d * QN + i] = i < n ? from[(size_t)i * ld + d] * c : 0.0f;
 }
-#endif
-
-/* The address space of keys, values and their gradients. */
-#if defined(HELD) || defined(WORDS)
-#define SPACE private
-#else
-#define SPACE global
 #endif
 
 /* s[j][QN] = c * sum_d rows[j][d] * t[d][QN], R rows at a time */
@@ -138,10 +146,10 @@ static inline void scores(floatv *s, const element *t,
 
 /* to[j][c] (+)= sum_i s[j * sj + i * si] * rows[i][c], i < n; R rows of N
  * vectors */
-#define GATHER(R, N, TO, FROM)                                                 \
-    static inline void __attribute__((overloadable))                           \
-    gather##R##N(TO float *to, int ldt, const element *s, int sj, int si,      \
-                 FROM const element *rows, int ld, int n, int more)            \
+#define GATHER(R, N)                                                           \
+    static inline void gather##R##N(                                           \
+        SPACE float *to, int ldt, const element *s, int sj, int si,            \
+        SPACE const element *rows, int ld, int n, int more)                    \
     {                                                                          \
         floatv x[R][N];                                                        \
         EACH(r, R)                                                             \
@@ -158,57 +166,48 @@ static inline void scores(floatv *s, const element *t,
             EACH(c, N)                                                         \
                 vstorev(x[r][c], c, to + (size_t)r * ldt);                     \
     }
-/* The same for m rows of D. */
-#define GATHERS(TO, FROM)                                                      \
-    GATHER(4, 2, TO, FROM)                                                     \
-    GATHER(4, 1, TO, FROM)                                                     \
-    GATHER(1, 1, TO, FROM)                                                     \
-    static inline void __attribute__((overloadable))                           \
-    gather(TO float *to, int ldt, const element *s, int sj, int si,            \
-           FROM const element *rows, int ld, int n, int m, int more)           \
-    {                                                                          \
-        int c = 0;                                                             \
-                                                                               \
-        for (; c + V <= D;) {                                                  \
-            const int two = c + 2 * V <= D;                                    \
-            int j = 0;                                                         \
-                                                                               \
-            for (; two && j + 4 <= m; j += 4)                                  \
-                gather42(to + (size_t)j * ldt + c, ldt, s + j * sj, sj, si,    \
-                         rows + c, ld, n, more);                               \
-            for (; !two && j + 4 <= m; j += 4)                                 \
-                gather41(to + (size_t)j * ldt + c, ldt, s + j * sj, sj, si,    \
-                         rows + c, ld, n, more);                               \
-            for (; j < m; j++)                                                 \
-                for (int i = 0; i < (two ? 2 : 1); i++)                        \
-                    gather11(to + (size_t)j * ldt + c + i * V, ldt,            \
-                             s + j * sj, sj, si, rows + c + i * V, ld, n,      \
-                             more);                                            \
-            c += two ? 2 * V : V;                                              \
-        }                                                                      \
-        for (; c < WHOLE; c++)                                                 \
-            for (int j = 0; j < m; j++) {                                      \
-                float x = more ? to[(size_t)j * ldt + c] : 0.0f;               \
-                for (int i = 0; i < n; i++)                                    \
-                    x = fma(s[j * sj + i * si], rows[(size_t)i * ld + c], x);  \
-                to[(size_t)j * ldt + c] = x;                                   \
-            }                                                                  \
-    }
-#ifdef WORDS
-#define WHOLE 0
-GATHERS(private, private)
-#else
-#define WHOLE D
-GATHERS(SPACE, global)
-#endif
-#if defined(HELD) || defined(WORDS)
-GATHERS(global, private)
+GATHER(4, 2)
+GATHER(8, 1)
+GATHER(1, 1)
 
+/* The same for m rows of D. */
+static inline void gather(SPACE float *to, int ldt, const element *s, int sj,
+                          int si, SPACE const element *rows, int ld, int n,
+                          int m, int more)
+{
+    for (int c = 0; c < WIDE;) {
+        const int two = c + 2 * V <= WIDE;
+        int j = 0;
+
+        for (; two && j + 4 <= m; j += 4)
+            gather42(to + (size_t)j * ldt + c, ldt, s + j * sj, sj, si,
+                     rows + c, ld, n, more);
+        for (; !two && j + 8 <= m; j += 8)
+            gather81(to + (size_t)j * ldt + c, ldt, s + j * sj, sj, si,
+                     rows + c, ld, n, more);
+        for (; j < m; j++)
+            for (int i = 0; i < (two ? 2 : 1); i++)
+                gather11(to + (size_t)j * ldt + c + i * V, ldt, s + j * sj, sj,
+                         si, rows + c + i * V, ld, n, more);
+        c += two ? 2 * V : V;
+    }
+#if WIDE < D
+    for (int c = WIDE; c < D; c++)
+        for (int j = 0; j < m; j++) {
+            float x = more ? to[(size_t)j * ldt + c] : 0.0f;
+            for (int i = 0; i < n; i++)
+                x = fma(s[j * sj + i * si], rows[(size_t)i * ld + c], x);
+            to[(size_t)j * ldt + c] = x;
+        }
+#endif
+}
+
+#if defined(HELD) || defined(WORDS)
 static inline void release(global float *to, int ld, const float *from, int n)
 {
     for (int j = 0; j < n; j++)
         for (int d = 0; d < D; d++)
-            to[(size_t)j * ld + d] = from[j * D + d];
+            to[(size_t)j * ld + d] = from[j * WIDE + d];
 }
 #endif
 
@@ -231,11 +230,13 @@ static inline const int *pair_up(floatv *p, floatv *dx, int T)
     return (const int *)keys;
 }
 #elif defined(HELD)
-static inline void hold(float *to, global const float *from, int ld, int n)
+/* n rows, and zeros beyond them and beyond D */
+static inline void hold(float *to, global const float *from, int ld, int n,
+                        int all)
 {
-    for (int j = 0; j < n; j++)
-        for (int d = 0; d < D; d++)
-            to[j * D + d] = from[(size_t)j * ld + d];
+    for (int j = 0; j < all; j++)
+        for (int d = 0; d < WIDE; d++)
+            to[j * WIDE + d] = j < n && d < D ? from[(size_t)j * ld + d] : 0.0f;
 }
 #endif
 
@@ -248,7 +249,7 @@ static inline void probabilities(floatv *p, floatv *dx, int T, float c)
         for (int j = 1; j < T; j++)
             top = select(top, p[j * NV + i], p[j * NV + i] > top);
         for (int j = 0; j < T; j++) {
-            const floatv e = vt_exp2_down(p[j * NV + i] - top);
+            const floatv e = EXP2(p[j * NV + i] - top);
             p[j * NV + i] = e;
             all += e;
             sum = fma(e, dx[j * NV + i], sum);
@@ -271,22 +272,25 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
 {
     const int ldo = VT_LDO;
     floatv p[(TMAX + 1) * NV], dx[TMAX * NV];
-    element qt[DEPTH * QN], gt[DEPTH * QN];
+    element qt[DEPTHS * QN], gt[DEPTHS * QN];
     float lane[QN];
+#if defined(HELD) || defined(WORDS)
+    float dk[TMAX * WIDE] __attribute__((aligned(64)));
+    float dv[TMAX * WIDE] __attribute__((aligned(64)));
+    float of[QN * WIDE] __attribute__((aligned(64)));
+#endif
 #ifdef WORDS
     const int ld = ROW;
     int k[(TMAX + 1) * ROW] __attribute__((aligned(64)));
     int v[(TMAX + 1) * ROW] __attribute__((aligned(64)));
     int k2[(TMAX + 1) * ROW] __attribute__((aligned(64)));
     int rows[QN * ROW], q2[QN * ROW], g2[QN * ROW];
-    float dk[TMAX * D] __attribute__((aligned(64)));
-    float dv[TMAX * D] __attribute__((aligned(64)));
 #elif defined(HELD)
-    const int ld = D;
-    float k[TMAX * D] __attribute__((aligned(64)));
-    float v[TMAX * D] __attribute__((aligned(64)));
-    float dk[TMAX * D] __attribute__((aligned(64)));
-    float dv[TMAX * D] __attribute__((aligned(64)));
+    const int ld = WIDE;
+    float k[TMAX * WIDE] __attribute__((aligned(64)));
+    float v[TMAX * WIDE] __attribute__((aligned(64)));
+    float rows[QN * WIDE] __attribute__((aligned(64)));
+    float more[QN * WIDE] __attribute__((aligned(64)));
 #else
     const int ld = ldk;
 #endif
@@ -300,8 +304,8 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
         copy_words(k, k2, kv + at + koff, ldk, T, T);
         copy_words(v, 0, kv + at + voff, ldk, T, T);
 #elif defined(HELD)
-        hold(k, kv + at + koff, ldk, T);
-        hold(v, kv + at + voff, ldk, T);
+        hold(k, kv + at + koff, ldk, T, T);
+        hold(v, kv + at + voff, ldk, T, T);
 #else
         global const float *k = kv + at + koff, *v = kv + at + voff;
         global float *dk = dkv + at + koff, *dv = dkv + at + voff;
@@ -315,6 +319,11 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
             transpose_words(qt, rows);
             copy_words(rows, g2, gh + (size_t)i0 * ldo, ldo, n, QN);
             transpose_words(gt, rows);
+#elif defined(HELD)
+            hold(rows, qh + (size_t)i0 * ldq, ldq, n, QN);
+            transpose_in(qt, rows, ld, QN, scale * VT_LOG2E);
+            hold(more, gh + (size_t)i0 * ldo, ldo, n, QN);
+            transpose_in(gt, more, ld, QN, 1.0f);
 #else
             transpose_in(qt, qh + (size_t)i0 * ldq, ldq, n, scale * VT_LOG2E);
             transpose_in(gt, gh + (size_t)i0 * ldo, ldo, n, 1.0f);
@@ -348,12 +357,15 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
 #ifdef WORDS
             const int *dx2 = pair_up(p, dx, T);
 
-            gather(dqh + (size_t)i0 * ldq, ldq, dx2, 1, QN, k2, 2 * ROW,
-                   (T + 1) / 2, n, 0);
-            gather(dk, D, (const int *)dx, V, 1, q2, 2 * ROW, (n + 1) / 2, T,
+            gather(of, WIDE, dx2, 1, QN, k2, 2 * ROW, (T + 1) / 2, n, 0);
+            gather(dk, WIDE, (const int *)dx, V, 1, q2, 2 * ROW, (n + 1) / 2, T,
                    i0 > 0);
-            gather(dv, D, (const int *)p, V, 1, g2, 2 * ROW, (n + 1) / 2, T,
+            gather(dv, WIDE, (const int *)p, V, 1, g2, 2 * ROW, (n + 1) / 2, T,
                    i0 > 0);
+#elif defined(HELD)
+            gather(of, ld, (const float *)dx, 1, QN, k, ld, T, n, 0);
+            gather(dk, ld, (const float *)dx, QN, 1, rows, ld, n, T, i0 > 0);
+            gather(dv, ld, (const float *)p, QN, 1, more, ld, n, T, i0 > 0);
 #else
             gather(dqh + (size_t)i0 * ldq, ldq, (const float *)dx, 1, QN, k, ld,
                    T, n, 0);
@@ -361,6 +373,9 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
                    n, T, i0 > 0);
             gather(dv, ld, (const float *)p, QN, 1, gh + (size_t)i0 * ldo, ldo,
                    n, T, i0 > 0);
+#endif
+#if defined(HELD) || defined(WORDS)
+            release(dqh + (size_t)i0 * ldq, ldq, of, n);
 #endif
         }
 #if defined(HELD) || defined(WORDS)

@@ -103,6 +103,18 @@ vt_words_32(global const ushort *p)
 {
     return *(global const vt_int16 *)p;
 }
+static inline int2 __attribute__((overloadable))
+vt_words_4(global const float *p)
+{
+    const float16 x = (float16)(vload4(0, p), (float4)(0.0f), (float8)(0.0f));
+
+    return vt_words_rounded(x, x).lo.lo.lo;
+}
+static inline int2 __attribute__((overloadable))
+vt_words_4(global const ushort *p)
+{
+    return as_int2(vload4(0, p));
+}
 static inline uint __attribute__((overloadable))
 vt_word_half(global const float *p, int i)
 {
@@ -122,6 +134,8 @@ vt_word_half(global const ushort *p, int i)
                                                                                \
         for (; i + 32 <= n; i += 32)                                           \
             vstorev(vt_words_32(from + i), i / 32, to);                        \
+        for (; i + 4 <= n; i += 4)                                             \
+            vstore2(vt_words_4(from + i), i / 4, to);                          \
         for (; i < n; i += 2)                                                  \
             to[i / 2] =                                                        \
                 (int)(vt_word_half(from, i) |                                  \

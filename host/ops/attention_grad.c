@@ -25,10 +25,11 @@ static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z,
 {
     const vt_dev *dev = vt_plan_settings(p)->dev;
     const size_t v = dev ? (size_t)vt_dev_vector(dev) : 16, t = (size_t)z->T,
-                 d = (size_t)z->D, queries = z->Tq > (int)v ? 2 * v : v;
+                 d = (size_t)z->D, queries = z->Tq > (int)v ? 2 * v : v,
+                 wide = (d + v - 1) / v * v;
 
     return (2 * t * queries + 2 * d * queries + queries +
-            (held ? 4 * t * d : 0)) *
+            (held ? (4 * t + 3 * queries) * wide : 0)) *
            sizeof(float);
 }
 
@@ -36,10 +37,10 @@ static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z,
 static size_t words_bytes(const vt_attention_sizes *z)
 {
     const size_t t = (size_t)z->T + 1, d = (size_t)z->D, queries = 32,
-                 row = (d + 31) / 32 * 16;
+                 row = (d + 31) / 32 * 16, wide = (d + 15) / 16 * 16;
 
-    return (2 * t * queries + (d + 1) * queries + 3 * t * row +
-            3 * queries * row + 2 * t * d) *
+    return (2 * t * queries + (d + 9) * queries + 3 * t * row +
+            3 * queries * row + (2 * t + queries) * wide) *
            sizeof(float);
 }
 
@@ -84,10 +85,10 @@ static vt_val dkv(const vt_step *s)
     return s->out[s->i[I_SELF] ? OUT_DQKV : OUT_DKV];
 }
 
-/* By dot products of bf16, as the output? Rows are whole vectors then. */
+/* By dot products of bf16, as the output? */
 static bool by_words(const vt_plan *p, const vt_attention_sizes *z)
 {
-    return z->D % 16 == 0 && z->T * z->D <= HELD &&
+    return z->D % 2 == 0 && z->T * z->D <= HELD &&
            vt_op_dots(p) == VT_DOT_BF16 && words_bytes(z) <= vt_item_stack();
 }
 

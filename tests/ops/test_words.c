@@ -319,7 +319,11 @@ static const heads of_gradients[] = {{2, 33, 2, 16, true},
                                      {1, 1, 1, 16, true},
                                      {2, 197, 3, 64, true},
                                      {1, 50, 1, 80, true},
-                                     {1, 9, 2, 24, false}};
+                                     {1, 9, 2, 24, true},
+                                     {2, 40, 2, 12, true},
+                                     {1, 65, 1, 34, true},
+                                     {1, 33, 2, 2, true},
+                                     {1, 19, 2, 15, false}};
 
 /* ---- a block: x + fc(gelu(fc(ln(x + proj(attention(qkv(ln(x)))))))) ---- */
 
