@@ -6,11 +6,10 @@
  *
  * Heads     A tile is a head; vectors run over NV*V queries. It processes
  *           `pictures` pictures in sequence: 1, or all where dbias sums over
- *           them. With HELD, where the stack has room, the head's keys and
- *           values, the block of queries and the sums of the gradients are in
- *           contiguous rows of WIDE, whole vectors: rows of kv fall into a few
- *           sets of L1, and a D such as 12 is no loop of scalars. Exponents are
- *           base 2.
+ *           them. The head's keys and values, a block of queries and the sums
+ *           of the gradients are in contiguous rows of WIDE, whole vectors: rows
+ *           of kv fall into a few sets of L1, and a D such as 12 is no loop of
+ *           scalars. Exponents are base 2.
  * WORDS     The five products by dot products of bf16 pairs, as in
  *           attention_words.cl, where D is even. Of keys and queries
  *           there are words of two adjacent d, whose products are the scores,
@@ -18,7 +17,7 @@
  *           such words of two keys or two queries are the gradients.
  * Launch    vt_kernel_tiles() of H * B / pictures.
  * Defines   D; BIAS if there is one; LINES as in
- *           common_attention.cl; V NV TMAX (the largest T) HELD; WORDS, with
+ *           common_attention.cl; V NV TMAX (the largest T); WORDS, with
  *           V 16 and NV 2.
  * Numerics  Every sum has a fixed order, no atomics: equal bits. With WORDS, q,
  *           k, v, dout, the probabilities and the gradients of the scores are
@@ -39,15 +38,9 @@
 
 #define QN (NV * V)
 
-/* The address space of keys, values and their gradients, and the width of their
- * rows that vectors cover. */
-#if defined(HELD) || defined(WORDS)
-#define SPACE private
 #define WIDE ((D + V - 1) / V * V)
-#else
-#define SPACE global
-#define WIDE (D / V * V)
-#endif
+/* Whole cache lines. */
+#define ALIGNED __attribute__((aligned(64)))
 
 #ifdef WORDS
 typedef int element;
@@ -102,20 +95,28 @@ typedef float element;
 #define SCALED(x, c) (x) /* queries are */
 #define EXP2 vt_exp2_down
 
-/* to[D][QN] <- n rows of D, times c, transposed; zeros beyond n */
-static inline void transpose_in(float *to, SPACE const float *from, int ld,
-                                int n, float c)
+/* n rows, and zeros beyond them and beyond D */
+static inline void hold(float *to, global const float *from, int ld, int n,
+                        int all)
+{
+    for (int j = 0; j < all; j++)
+        for (int d = 0; d < WIDE; d++)
+            to[j * WIDE + d] = j < n && d < D ? from[(size_t)j * ld + d] : 0.0f;
+}
+
+/* to[D][QN] <- QN rows, times c, transposed */
+static inline void transpose_times(float *to, const float *rows, float c)
 {
     for (int d = 0; d < D; d++)
         for (int i = 0; i < QN; i++)
-            to[d * QN + i] = i < n ? from[(size_t)i * ld + d] * c : 0.0f;
+            to[d * QN + i] = rows[i * WIDE + d] * c;
 }
 #endif
 
 /* s[j][QN] = c * sum_d rows[j][d] * t[d][QN], R rows at a time */
 #define SCORES(NAME, R)                                                        \
-    static inline void NAME(floatv *s, const element *t,                       \
-                            SPACE const element *rows, int ld, float c)        \
+    static inline void NAME(floatv *s, const element *t, const element *rows,  \
+                            int ld, float c)                                   \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
@@ -124,7 +125,7 @@ static inline void transpose_in(float *to, SPACE const float *from, int ld,
         for (int d = 0; d < DEPTH; d++)                                        \
             EACH(r, R)                                                         \
                 EACH(i, NV)                                                    \
-                    x[r][i] = MULTIPLY_ADD(rows[(size_t)r * ld + d],           \
+                    x[r][i] = MULTIPLY_ADD(rows[r * ld + d],                   \
                                            vloadv(d * NV + i, t), x[r][i]);    \
         EACH(r, R)                                                             \
             EACH(i, NV)                                                        \
@@ -133,83 +134,70 @@ static inline void transpose_in(float *to, SPACE const float *from, int ld,
 SCORES(scores6, 6)
 SCORES(scores1, 1)
 
-static inline void scores(floatv *s, const element *t,
-                          SPACE const element *rows, int ld, int n, float c)
+static inline void scores(floatv *s, const element *t, const element *rows,
+                          int ld, int n, float c)
 {
     int j = 0;
 
     for (; j + 6 <= n; j += 6)
-        scores6(s + j * NV, t, rows + (size_t)j * ld, ld, c);
+        scores6(s + j * NV, t, rows + j * ld, ld, c);
     for (; j < n; j++)
-        scores1(s + j * NV, t, rows + (size_t)j * ld, ld, c);
+        scores1(s + j * NV, t, rows + j * ld, ld, c);
 }
 
 /* to[j][c] (+)= sum_i s[j * sj + i * si] * rows[i][c], i < n; R rows of N
  * vectors */
 #define GATHER(R, N)                                                           \
-    static inline void gather##R##N(                                           \
-        SPACE float *to, int ldt, const element *s, int sj, int si,            \
-        SPACE const element *rows, int ld, int n, int more)                    \
+    static inline void gather##R##N(float *to, const element *s, int sj,       \
+                                    int si, const element *rows, int ld,       \
+                                    int n, int more)                           \
     {                                                                          \
         floatv x[R][N];                                                        \
         EACH(r, R)                                                             \
             EACH(c, N)                                                         \
-                x[r][c] =                                                      \
-                    more ? vloadv(c, to + (size_t)r * ldt) : (floatv)(0.0f);   \
+                x[r][c] = more ? vloadv(c, to + r * WIDE) : (floatv)(0.0f);    \
         for (int i = 0; i < n; i++)                                            \
             EACH(c, N) {                                                       \
-                const elementv a = vloadv(c, rows + (size_t)i * ld);           \
+                const elementv a = vloadv(c, rows + i * ld);                   \
                 EACH(r, R)                                                     \
                     x[r][c] = MULTIPLY_ADD(s[r * sj + i * si], a, x[r][c]);    \
             }                                                                  \
         EACH(r, R)                                                             \
             EACH(c, N)                                                         \
-                vstorev(x[r][c], c, to + (size_t)r * ldt);                     \
+                vstorev(x[r][c], c, to + r * WIDE);                            \
     }
 GATHER(4, 2)
 GATHER(8, 1)
 GATHER(1, 1)
 
-/* The same for m rows of D. */
-static inline void gather(SPACE float *to, int ldt, const element *s, int sj,
-                          int si, SPACE const element *rows, int ld, int n,
-                          int m, int more)
+/* The same for m rows of WIDE. */
+static inline void gather(float *to, const element *s, int sj, int si,
+                          const element *rows, int ld, int n, int m, int more)
 {
     for (int c = 0; c < WIDE;) {
         const int two = c + 2 * V <= WIDE;
         int j = 0;
 
         for (; two && j + 4 <= m; j += 4)
-            gather42(to + (size_t)j * ldt + c, ldt, s + j * sj, sj, si,
-                     rows + c, ld, n, more);
+            gather42(to + j * WIDE + c, s + j * sj, sj, si, rows + c, ld, n,
+                     more);
         for (; !two && j + 8 <= m; j += 8)
-            gather81(to + (size_t)j * ldt + c, ldt, s + j * sj, sj, si,
-                     rows + c, ld, n, more);
+            gather81(to + j * WIDE + c, s + j * sj, sj, si, rows + c, ld, n,
+                     more);
         for (; j < m; j++)
             for (int i = 0; i < (two ? 2 : 1); i++)
-                gather11(to + (size_t)j * ldt + c + i * V, ldt, s + j * sj, sj,
-                         si, rows + c + i * V, ld, n, more);
+                gather11(to + j * WIDE + c + i * V, s + j * sj, sj, si,
+                         rows + c + i * V, ld, n, more);
         c += two ? 2 * V : V;
     }
-#if WIDE < D
-    for (int c = WIDE; c < D; c++)
-        for (int j = 0; j < m; j++) {
-            float x = more ? to[(size_t)j * ldt + c] : 0.0f;
-            for (int i = 0; i < n; i++)
-                x = fma(s[j * sj + i * si], rows[(size_t)i * ld + c], x);
-            to[(size_t)j * ldt + c] = x;
-        }
-#endif
 }
 
-#if defined(HELD) || defined(WORDS)
 static inline void release(global float *to, int ld, const float *from, int n)
 {
     for (int j = 0; j < n; j++)
         for (int d = 0; d < D; d++)
             to[(size_t)j * ld + d] = from[j * WIDE + d];
 }
-#endif
 
 #ifdef WORDS
 /* Words of two queries, [T][V], in place of p and dx. Returns dx in words of
@@ -228,15 +216,6 @@ static inline const int *pair_up(floatv *p, floatv *dx, int T)
     for (int j = 0; j < T; j++)
         dx[j] = as_floatv(vt_words_rounded(dx[2 * j], dx[2 * j + 1]));
     return (const int *)keys;
-}
-#elif defined(HELD)
-/* n rows, and zeros beyond them and beyond D */
-static inline void hold(float *to, global const float *from, int ld, int n,
-                        int all)
-{
-    for (int j = 0; j < all; j++)
-        for (int d = 0; d < WIDE; d++)
-            to[j * WIDE + d] = j < n && d < D ? from[(size_t)j * ld + d] : 0.0f;
 }
 #endif
 
@@ -274,25 +253,17 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
     floatv p[(TMAX + 1) * NV], dx[TMAX * NV];
     element qt[DEPTHS * QN], gt[DEPTHS * QN];
     float lane[QN];
-#if defined(HELD) || defined(WORDS)
-    float dk[TMAX * WIDE] __attribute__((aligned(64)));
-    float dv[TMAX * WIDE] __attribute__((aligned(64)));
-    float of[QN * WIDE] __attribute__((aligned(64)));
-#endif
+    float dk[TMAX * WIDE] ALIGNED, dv[TMAX * WIDE] ALIGNED;
+    float of[QN * WIDE] ALIGNED;
 #ifdef WORDS
     const int ld = ROW;
-    int k[(TMAX + 1) * ROW] __attribute__((aligned(64)));
-    int v[(TMAX + 1) * ROW] __attribute__((aligned(64)));
-    int k2[(TMAX + 1) * ROW] __attribute__((aligned(64)));
+    int k[(TMAX + 1) * ROW] ALIGNED, v[(TMAX + 1) * ROW] ALIGNED;
+    int k2[(TMAX + 1) * ROW] ALIGNED;
     int rows[QN * ROW], q2[QN * ROW], g2[QN * ROW];
-#elif defined(HELD)
-    const int ld = WIDE;
-    float k[TMAX * WIDE] __attribute__((aligned(64)));
-    float v[TMAX * WIDE] __attribute__((aligned(64)));
-    float rows[QN * WIDE] __attribute__((aligned(64)));
-    float more[QN * WIDE] __attribute__((aligned(64)));
 #else
-    const int ld = ldk;
+    const int ld = WIDE;
+    float k[TMAX * WIDE] ALIGNED, v[TMAX * WIDE] ALIGNED;
+    float q1[QN * WIDE] ALIGNED, g1[QN * WIDE] ALIGNED;
 #endif
 
     for (int b = first; b < first + pictures; b++) {
@@ -303,12 +274,9 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
 #ifdef WORDS
         copy_words(k, k2, kv + at + koff, ldk, T, T);
         copy_words(v, 0, kv + at + voff, ldk, T, T);
-#elif defined(HELD)
+#else
         hold(k, kv + at + koff, ldk, T, T);
         hold(v, kv + at + voff, ldk, T, T);
-#else
-        global const float *k = kv + at + koff, *v = kv + at + voff;
-        global float *dk = dkv + at + koff, *dv = dkv + at + voff;
 #endif
 
         for (int i0 = 0; i0 < Tq; i0 += QN) {
@@ -319,14 +287,11 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
             transpose_words(qt, rows);
             copy_words(rows, g2, gh + (size_t)i0 * ldo, ldo, n, QN);
             transpose_words(gt, rows);
-#elif defined(HELD)
-            hold(rows, qh + (size_t)i0 * ldq, ldq, n, QN);
-            transpose_in(qt, rows, ld, QN, scale * VT_LOG2E);
-            hold(more, gh + (size_t)i0 * ldo, ldo, n, QN);
-            transpose_in(gt, more, ld, QN, 1.0f);
 #else
-            transpose_in(qt, qh + (size_t)i0 * ldq, ldq, n, scale * VT_LOG2E);
-            transpose_in(gt, gh + (size_t)i0 * ldo, ldo, n, 1.0f);
+            hold(q1, qh + (size_t)i0 * ldq, ldq, n, QN);
+            transpose_times(qt, q1, scale * VT_LOG2E);
+            hold(g1, gh + (size_t)i0 * ldo, ldo, n, QN);
+            transpose_times(gt, g1, 1.0f);
 #endif
             scores(p, qt, k, ld, T, scale * VT_LOG2E);
             scores(dx, gt, v, ld, T, 1.0f);
@@ -357,31 +322,20 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
 #ifdef WORDS
             const int *dx2 = pair_up(p, dx, T);
 
-            gather(of, WIDE, dx2, 1, QN, k2, 2 * ROW, (T + 1) / 2, n, 0);
-            gather(dk, WIDE, (const int *)dx, V, 1, q2, 2 * ROW, (n + 1) / 2, T,
+            gather(of, dx2, 1, QN, k2, 2 * ROW, (T + 1) / 2, n, 0);
+            gather(dk, (const int *)dx, V, 1, q2, 2 * ROW, (n + 1) / 2, T,
                    i0 > 0);
-            gather(dv, WIDE, (const int *)p, V, 1, g2, 2 * ROW, (n + 1) / 2, T,
+            gather(dv, (const int *)p, V, 1, g2, 2 * ROW, (n + 1) / 2, T,
                    i0 > 0);
-#elif defined(HELD)
-            gather(of, ld, (const float *)dx, 1, QN, k, ld, T, n, 0);
-            gather(dk, ld, (const float *)dx, QN, 1, rows, ld, n, T, i0 > 0);
-            gather(dv, ld, (const float *)p, QN, 1, more, ld, n, T, i0 > 0);
 #else
-            gather(dqh + (size_t)i0 * ldq, ldq, (const float *)dx, 1, QN, k, ld,
-                   T, n, 0);
-            gather(dk, ld, (const float *)dx, QN, 1, qh + (size_t)i0 * ldq, ldq,
-                   n, T, i0 > 0);
-            gather(dv, ld, (const float *)p, QN, 1, gh + (size_t)i0 * ldo, ldo,
-                   n, T, i0 > 0);
+            gather(of, (const float *)dx, 1, QN, k, WIDE, T, n, 0);
+            gather(dk, (const float *)dx, QN, 1, q1, WIDE, n, T, i0 > 0);
+            gather(dv, (const float *)p, QN, 1, g1, WIDE, n, T, i0 > 0);
 #endif
-#if defined(HELD) || defined(WORDS)
             release(dqh + (size_t)i0 * ldq, ldq, of, n);
-#endif
         }
-#if defined(HELD) || defined(WORDS)
         release(dkv + at + koff, ldk, dk, T);
         release(dkv + at + voff, ldk, dv, T);
-#endif
     }
 }
 

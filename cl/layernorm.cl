@@ -192,6 +192,31 @@ kernel void layernorm_grad_w(global float *restrict dgamma,
         column_add(dbeta, 1, c, t, C);
 }
 
+/* K vectors of columns, or single ones, from c on */
+#define SUM_COLUMNS(K, T, LOAD, STORE)                                         \
+    {                                                                          \
+        T s[K], t[K];                                                          \
+        EACH(k, K)                                                             \
+            s[k] = t[k] = 0.0f;                                                \
+        for (int n = 0; n < N; n++) {                                          \
+            const size_t at = (size_t)(n / take * of + n % take) * C + c;      \
+            const float mean = stat[2 * n], rstd = stat[2 * n + 1];            \
+            EACH(k, K) {                                                       \
+                const T g = LOAD(k, dout + (size_t)n * C + c);                 \
+                s[k] = fma(g, (LOAD(k, x + at) - mean) * rstd, s[k]);          \
+                t[k] += g;                                                     \
+            }                                                                  \
+        }                                                                      \
+        EACH(k, K) {                                                           \
+            if (dgamma)                                                        \
+                STORE(LOAD(k, dgamma + c) + s[k], k, dgamma + c);              \
+            if (dbeta)                                                         \
+                STORE(LOAD(k, dbeta + c) + t[k], k, dbeta + c);                \
+        }                                                                      \
+    }
+#define LOAD_1(k, from) (from)[k]
+#define STORE_1(x, k, to) (to)[k] = (x)
+
 kernel void layernorm_grad_w__cols(global float *restrict dgamma,
                                    global float *restrict dbeta,
                                    global const float *restrict dout,
@@ -199,41 +224,13 @@ kernel void layernorm_grad_w__cols(global float *restrict dgamma,
                                    global const float *restrict stat, int N,
                                    int C, int take, int of)
 {
-    const int first = get_global_id(0) * 4 * V;
-    const int end = min(first + 4 * V, C);
+    int c = get_global_id(0) * 4 * V;
+    const int end = min(c + 4 * V, C);
 
-    if (end - first == 4 * V) {
-        floatv s[4], t[4];
-        EACH(k, 4)
-            s[k] = t[k] = 0.0f;
-        for (int n = 0; n < N; n++) {
-            const size_t at = (size_t)(n / take * of + n % take) * C + first;
-            const float mean = stat[2 * n], rstd = stat[2 * n + 1];
-            EACH(k, 4) {
-                const floatv g = vloadv(k, dout + (size_t)n * C + first);
-                s[k] = fma(g, (vloadv(k, x + at) - mean) * rstd, s[k]);
-                t[k] += g;
-            }
-        }
-        EACH(k, 4) {
-            if (dgamma)
-                vstorev(vloadv(k, dgamma + first) + s[k], k, dgamma + first);
-            if (dbeta)
-                vstorev(vloadv(k, dbeta + first) + t[k], k, dbeta + first);
-        }
-        return;
-    }
-    for (int c = first; c < end; c++) {
-        float s = 0.0f, t = 0.0f;
-        for (int n = 0; n < N; n++) {
-            const size_t at = (size_t)(n / take * of + n % take) * C + c;
-            const float g = dout[(size_t)n * C + c];
-            s = fma(g, (x[at] - stat[2 * n]) * stat[2 * n + 1], s);
-            t += g;
-        }
-        if (dgamma)
-            dgamma[c] += s;
-        if (dbeta)
-            dbeta[c] += t;
-    }
+    for (; c + 4 * V <= end; c += 4 * V)
+        SUM_COLUMNS(4, floatv, vloadv, vstorev)
+    for (; c + V <= end; c += V)
+        SUM_COLUMNS(1, floatv, vloadv, vstorev)
+    for (; c < end; c++)
+        SUM_COLUMNS(1, float, LOAD_1, STORE_1)
 }

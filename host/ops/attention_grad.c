@@ -15,21 +15,16 @@ enum { I_DBIAS = I_ROWS + 1 }; /* is it wanted? */
 
 /* With more keys, their sums do not fit on the stack of a CPU's work-item. */
 #define BIG 3000
-/* A head's keys are copied to the stack if they are at most this many
- * numbers. */
-#define HELD 65536
 
 /* Stack space of the arrays in attention_grad__heads. */
-static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z,
-                          bool held)
+static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z)
 {
     const vt_dev *dev = vt_plan_settings(p)->dev;
     const size_t v = dev ? (size_t)vt_dev_vector(dev) : 16, t = (size_t)z->T,
-                 d = (size_t)z->D, queries = z->Tq > (int)v ? 2 * v : v,
-                 wide = (d + v - 1) / v * v;
+                 d = (size_t)z->D, queries = z->Tq > (int)v ? 2 * v : v;
 
     return (2 * t * queries + 2 * d * queries + queries +
-            (held ? (4 * t + 3 * queries) * wide : 0)) *
+            (4 * t + 3 * queries) * ((d + v - 1) / v * v)) *
            sizeof(float);
 }
 
@@ -50,7 +45,7 @@ static bool by_heads(const vt_plan *p, const vt_attention_sizes *z)
     const vt_dev *dev = vt_plan_settings(p)->dev;
 
     return vt_op_cpu(p) && z->T <= BIG && (!dev || vt_dev_long_items(dev)) &&
-           stack_bytes(p, z, false) <= vt_item_stack();
+           stack_bytes(p, z) <= vt_item_stack();
 }
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
@@ -88,8 +83,8 @@ static vt_val dkv(const vt_step *s)
 /* By dot products of bf16, as the output? */
 static bool by_words(const vt_plan *p, const vt_attention_sizes *z)
 {
-    return z->D % 2 == 0 && z->T * z->D <= HELD &&
-           vt_op_dots(p) == VT_DOT_BF16 && words_bytes(z) <= vt_item_stack();
+    return z->D % 2 == 0 && vt_op_dots(p) == VT_DOT_BF16 &&
+           words_bytes(z) <= vt_item_stack();
 }
 
 static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
@@ -99,18 +94,13 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     /* dbias of a shared bias is a sum over pictures, one after the other */
     const int pictures = s->i[I_DBIAS] && !strchr(bias, '2') ? z->B : 1;
     const bool words = by_words(p, z);
-    const bool held = !words && z->T * z->D <= HELD &&
-                      stack_bytes(p, z, true) <= vt_item_stack();
     char defines[144];
     vt_attention_defines more;
     vt_kernel *k;
 
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s%s", v,
-             words || z->Tq > v ? 2 : 1, z->D, z->T,
-             words  ? " -DWORDS"
-             : held ? " -DHELD"
-                    : "",
+             words || z->Tq > v ? 2 : 1, z->D, z->T, words ? " -DWORDS" : "",
              more);
     VT_RET(vt_step_kernel(&k, p, s, "attention_grad_heads",
                           "attention_grad__heads", defines));
