@@ -7,9 +7,9 @@
  * Heads     A tile is a head; vectors run over NV*V queries. It processes
  *           `pictures` pictures in sequence: 1, or all where dbias sums over
  *           them. The head's keys and values, a block of queries and the sums
- *           of the gradients are in contiguous rows of WIDE, whole vectors: rows
- *           of kv fall into a few sets of L1, and a D such as 12 is no loop of
- *           scalars. Exponents are base 2.
+ *           of the gradients are in contiguous rows of WIDE, whole vectors:
+ *           rows of kv fall into a few sets of L1, and a D such as 12 is no
+ *           loop of scalars. Exponents are base 2.
  * WORDS     The five products by dot products of bf16 pairs, as in
  *           attention_words.cl, where D is even. Of keys and queries
  *           there are words of two adjacent d, whose products are the scores,
