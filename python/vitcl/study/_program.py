@@ -25,15 +25,19 @@ class Stopped(Exception):
 
 _libc = ctypes.CDLL(None)
 _raised = 0  # the first signal
+_since = 0.0  # when it came
 
 
 def catch_signals() -> None:
-    """From now on a signal stops the study, and a second one of its kind kills."""
+    """From now on a signal stops the study; another one a second later kills it. Not sooner:
+    timeout(1) sends its signal to the process and also to its group."""
     def note(number: int, _frame: object) -> None:
-        global _raised
-        _raised = _raised or number
-        if number != signal.SIGHUP:
+        global _raised, _since
+        if not _raised:
+            _raised, _since = number, time.monotonic()
+        elif number != signal.SIGHUP and time.monotonic() - _since > 1:
             signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
