@@ -14,10 +14,12 @@
  *           attention_words.cl, where D is even. Of keys and queries
  *           there are words of two adjacent d, whose products are the scores,
  *           and pairs, words of the same d of two rows, whose products with
- *           such words of two keys or two queries are the gradients.
+ *           such words of two keys or two queries are the gradients. With TILES
+ *           those of common_tiles.cl multiply, and zeros are behind the last
+ *           key and the last word.
  * Launch    vt_kernel_tiles() of H * B / pictures.
  * Defines   D; BIAS if there is one; LINES as in
- *           common_attention.cl; V NV TMAX (the largest T); WORDS, with
+ *           common_attention.cl; V NV TMAX (the largest T); WORDS, TILES, with
  *           V 16 and NV 2.
  * Numerics  Every sum has a fixed order, no atomics: equal bits. With WORDS, q,
  *           k, v, dout, the probabilities and the gradients of the scores are
@@ -39,6 +41,8 @@
 #define QN (NV * V)
 
 #define WIDE ((D + V - 1) / V * V)
+#define WHOLE(rows) (((rows) + 31) / 32 * 32)
+#define KEYS WHOLE(TMAX + 1)
 /* Whole cache lines. */
 #define ALIGNED __attribute__((aligned(64)))
 
@@ -46,10 +50,8 @@
 typedef int element;
 #define elementv intv
 #define DEPTH (D / 2)
-#define DEPTHS ((DEPTH + 3) / 4 * 4) /* with what transpose_words adds */
 #define ROW VT_ROW_WORDS(D)
 #define MULTIPLY_ADD(x, w, s) vt_word_dot(s, (intv)(x), w)
-#define SCALED(x, c) ((x) * (c))
 #define EXP2 vt_words_exp2
 
 /* n rows in words of two d, and zeros up to row `all`; pairs of them, if
@@ -72,11 +74,11 @@ static inline void copy_words(int *rows, int *pairs, global const float *from,
     }
 }
 
-/* to[DEPTH][QN] <- QN rows, transposed */
+/* to[ROW][QN] <- QN rows, transposed */
 static inline void transpose_words(int *to, const int *rows)
 {
     for (int i = 0; i < QN; i += 4)
-        for (int d = 0; d < DEPTH; d += 4) {
+        for (int d = 0; d < ROW; d += 4) {
             const float *f = (const float *)rows + i * ROW + d;
             float *t = (float *)to + d * QN + i;
             const float4 r0 = vload4(0, f), r1 = vload4(0, f + ROW);
@@ -90,9 +92,8 @@ static inline void transpose_words(int *to, const int *rows)
 typedef float element;
 #define elementv floatv
 #define DEPTH D
-#define DEPTHS D
+#define ROW WIDE
 #define MULTIPLY_ADD(x, w, s) fma((floatv)(x), w, s)
-#define SCALED(x, c) (x) /* queries are */
 #define EXP2 vt_exp2_down
 
 /* n rows, and zeros beyond them and beyond D */
@@ -104,19 +105,40 @@ static inline void hold(float *to, global const float *from, int ld, int n,
             to[j * WIDE + d] = j < n && d < D ? from[(size_t)j * ld + d] : 0.0f;
 }
 
-/* to[D][QN] <- QN rows, times c, transposed */
-static inline void transpose_times(float *to, const float *rows, float c)
+/* to[D][QN] <- QN rows, transposed */
+static inline void transpose_floats(float *to, const float *rows)
 {
     for (int d = 0; d < D; d++)
         for (int i = 0; i < QN; i++)
-            to[d * QN + i] = rows[i * WIDE + d] * c;
+            to[d * QN + i] = rows[i * ROW + d];
 }
 #endif
+
+#ifdef TILES
+#define DX2 KEYS / 2, 1
+
+static inline OUTLINED void scores(floatv *s, const element *t,
+                                   const element *rows, int n, float c)
+{
+    tile_product((float *)s, QN, rows, ROW, t, QN, 0, WHOLE(n), NV, ROW, false);
+    for (int j = 0; j < n * NV; j++)
+        s[j] *= c;
+}
+
+static inline OUTLINED void gather(float *to, const element *s, int sj, int si,
+                                   const element *rows, int ld, int n, int m,
+                                   int more)
+{
+    tile_product(to, WIDE, s, sj, rows, ld, 2 * V, WHOLE(m), WIDE / V,
+                 (n + 15) / 16 * 16, more);
+}
+#else
+#define DX2 1, QN
 
 /* s[j][QN] = c * sum_d rows[j][d] * t[d][QN], R rows at a time */
 #define SCORES(NAME, R)                                                        \
     static inline void NAME(floatv *s, const element *t, const element *rows,  \
-                            int ld, float c)                                   \
+                            float c)                                           \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
@@ -125,24 +147,24 @@ static inline void transpose_times(float *to, const float *rows, float c)
         for (int d = 0; d < DEPTH; d++)                                        \
             EACH(r, R)                                                         \
                 EACH(i, NV)                                                    \
-                    x[r][i] = MULTIPLY_ADD(rows[r * ld + d],                   \
+                    x[r][i] = MULTIPLY_ADD(rows[r * ROW + d],                  \
                                            vloadv(d * NV + i, t), x[r][i]);    \
         EACH(r, R)                                                             \
             EACH(i, NV)                                                        \
-                s[r * NV + i] = SCALED(x[r][i], c);                            \
+                s[r * NV + i] = x[r][i] * c;                                   \
     }
 SCORES(scores6, 6)
 SCORES(scores1, 1)
 
 static inline void scores(floatv *s, const element *t, const element *rows,
-                          int ld, int n, float c)
+                          int n, float c)
 {
     int j = 0;
 
     for (; j + 6 <= n; j += 6)
-        scores6(s + j * NV, t, rows + j * ld, ld, c);
+        scores6(s + j * NV, t, rows + j * ROW, c);
     for (; j < n; j++)
-        scores1(s + j * NV, t, rows + j * ld, ld, c);
+        scores1(s + j * NV, t, rows + j * ROW, c);
 }
 
 /* to[j][c] (+)= sum_i s[j * sj + i * si] * rows[i][c], i < n; R rows of N
@@ -192,6 +214,8 @@ static inline void gather(float *to, const element *s, int sj, int si,
     }
 }
 
+#endif
+
 static inline void release(global float *to, int ld, const float *from, int n)
 {
     for (int j = 0; j < n; j++)
@@ -201,18 +225,35 @@ static inline void release(global float *to, int ld, const float *from, int n)
 
 #ifdef WORDS
 /* Words of two queries, [T][V], in place of p and dx. Returns dx in words of
- * two keys, [ceil(T / 2)][QN], behind those of p. */
+ * two keys, [ceil(T / 2)][QN], with TILES [QN][KEYS / 2], behind those of p. */
 static inline const int *pair_up(floatv *p, floatv *dx, int T)
 {
-    floatv *keys = p + T;
+    floatv *keys = p + KEYS;
 
     for (int j = 0; j < T; j++)
         p[j] = as_floatv(vt_words_rounded(p[2 * j], p[2 * j + 1]));
+#ifdef TILES
+    for (int j = T * NV; j < WHOLE(T) * NV; j++)
+        dx[j] = 0.0f;
+    for (int j = 0; j < T; j += 32)
+        for (int i = 0; i < NV; i++) {
+            intv x[16];
+
+            EACH(r, 16)
+                x[r] = vt_words_of(dx[(j + 2 * r) * NV + i],
+                                   dx[(j + 2 * r + 1) * NV + i]);
+            vt_words_transpose(x);
+            EACH(r, 16)
+                vstorev(x[r], 0,
+                        (int *)keys + (i * V + r) * (KEYS / 2) + j / 2);
+        }
+#else
     for (int j = 0; j < T; j += 2)
         for (int i = 0; i < NV; i++)
             keys[j + i] = as_floatv(
                 vt_words_of(dx[j * NV + i],
                             j + 1 < T ? dx[(j + 1) * NV + i] : (floatv)(0.0f)));
+#endif
     for (int j = 0; j < T; j++)
         dx[j] = as_floatv(vt_words_rounded(dx[2 * j], dx[2 * j + 1]));
     return (const int *)keys;
@@ -250,20 +291,15 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
                                  int h, int first)
 {
     const int ldo = VT_LDO;
-    floatv p[(TMAX + 1) * NV], dx[TMAX * NV];
-    element qt[DEPTHS * QN], gt[DEPTHS * QN];
-    float lane[QN];
-    float dk[TMAX * WIDE] ALIGNED, dv[TMAX * WIDE] ALIGNED;
-    float of[QN * WIDE] ALIGNED;
+    floatv p[KEYS * NV], dx[KEYS * NV];
+    element qt[ROW * QN], gt[ROW * QN];
+    element k[KEYS * ROW] ALIGNED, v[KEYS * ROW] ALIGNED;
+    float lane[QN], of[QN * WIDE] ALIGNED;
+    float dk[KEYS * WIDE] ALIGNED, dv[KEYS * WIDE] ALIGNED;
 #ifdef WORDS
-    const int ld = ROW;
-    int k[(TMAX + 1) * ROW] ALIGNED, v[(TMAX + 1) * ROW] ALIGNED;
-    int k2[(TMAX + 1) * ROW] ALIGNED;
-    int rows[QN * ROW], q2[QN * ROW], g2[QN * ROW];
+    int k2[KEYS * ROW] ALIGNED, rows[QN * ROW], q2[QN * ROW], g2[QN * ROW];
 #else
-    const int ld = WIDE;
-    float k[TMAX * WIDE] ALIGNED, v[TMAX * WIDE] ALIGNED;
-    float q1[QN * WIDE] ALIGNED, g1[QN * WIDE] ALIGNED;
+    float q1[QN * ROW] ALIGNED, g1[QN * ROW] ALIGNED;
 #endif
 
     for (int b = first; b < first + pictures; b++) {
@@ -272,8 +308,8 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
         global float *dqh = dq + VT_Q_AT(b) + h * D;
         const size_t at = VT_KV_AT(b) + h * D;
 #ifdef WORDS
-        copy_words(k, k2, kv + at + koff, ldk, T, T);
-        copy_words(v, 0, kv + at + voff, ldk, T, T);
+        copy_words(k, k2, kv + at + koff, ldk, T, WHOLE(T));
+        copy_words(v, 0, kv + at + voff, ldk, T, WHOLE(T));
 #else
         hold(k, kv + at + koff, ldk, T, T);
         hold(v, kv + at + voff, ldk, T, T);
@@ -289,12 +325,12 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
             transpose_words(gt, rows);
 #else
             hold(q1, qh + (size_t)i0 * ldq, ldq, n, QN);
-            transpose_times(qt, q1, scale * VT_LOG2E);
+            transpose_floats(qt, q1);
             hold(g1, gh + (size_t)i0 * ldo, ldo, n, QN);
-            transpose_times(gt, g1, 1.0f);
+            transpose_floats(gt, g1);
 #endif
-            scores(p, qt, k, ld, T, scale * VT_LOG2E);
-            scores(dx, gt, v, ld, T, 1.0f);
+            scores(p, qt, k, T, scale * VT_LOG2E);
+            scores(dx, gt, v, T, 1.0f);
 #ifdef BIAS
             for (int j = 0; j < T; j++) {
                 for (int i = 0; i < QN; i++)
@@ -322,7 +358,7 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
 #ifdef WORDS
             const int *dx2 = pair_up(p, dx, T);
 
-            gather(of, dx2, 1, QN, k2, 2 * ROW, (T + 1) / 2, n, 0);
+            gather(of, dx2, DX2, k2, 2 * ROW, (T + 1) / 2, n, 0);
             gather(dk, (const int *)dx, V, 1, q2, 2 * ROW, (n + 1) / 2, T,
                    i0 > 0);
             gather(dv, (const int *)p, V, 1, g2, 2 * ROW, (n + 1) / 2, T,

@@ -56,34 +56,8 @@
 
 #define PANEL 32
 #ifdef TILES
-/* c[n rows][vectors] = (add ? c : 0) + words of a times panels of b */
-static inline OUTLINED void multiply(float *c, const int *a, const int *b,
-                                     int n, int vectors, int panel, int depth,
-                                     bool add)
-{
-    tile_shapes(n);
-    for (int i = 0; i < vectors; i += 2, b += panel) {
-        int *const s = (int *)c + i * V;
-        const int second = i + 1 < vectors ? V : 0;
-
-        TILE_ZERO(0);
-        TILE_ZERO(1);
-        if (add) {
-            TILE_LOAD(0, s, LD * 4);
-            TILE_LOAD(1, s + second, LD * 4);
-        }
-        for (int k = 0; k < depth; k += 16) {
-            TILE_LOAD(4, a + k, LD * 4);
-            TILE_LOAD(6, b + k * PANEL, PANEL * 4);
-            TILE_LOAD(7, b + k * PANEL + second, PANEL * 4);
-            TILE_DOT(0, 4, 6);
-            TILE_DOT(1, 4, 7);
-        }
-        TILE_STORE(s + second, LD * 4, 1);
-        TILE_STORE(s, LD * 4, 0);
-    }
-    TILE_RELEASE();
-}
+#define multiply(c, a, b, n, vectors, panel, depth, add)                       \
+    tile_product(c, LD, a, LD, b, PANEL, panel, min(n, 16), vectors, depth, add)
 #else
 /* c[n rows][N vectors] = (add ? c : 0) + words of a times a panel of b */
 #define PRODUCT(NAME, n, N)                                                    \

@@ -9,10 +9,16 @@
  * TILE_LOAD(t, at, stride), TILE_STORE(at, stride, t): rows are `stride` bytes
  * apart. TILE_DOT(s, x, w): s += rows of x times w; DOT VPDPBUSD, or else bf16.
  *
- * TILE_SUMS(s, a, next, stride, lower, b, n, first, two): s[16 or, if two,
- * 32][NW] = (first ? 0 : s) + n words of rows times a panel; NW is 32, n a
- * multiple of 16. a has the next 16 words `next` further, rows `stride` bytes
- * apart, the lower 16 rows `lower` further. A macro: address spaces differ.
+ * TILE_SUMS(s, lds, second, a, next, stride, lower, b, ldb, n, first, two): two
+ * vectors, the second one `second` further, of s[16 or, if two, 32][lds] =
+ * (first ? 0 : s) + n words of rows times b[n][ldb]; n is a multiple of 16. a
+ * has the next 16 words `next` further, rows `stride` bytes apart, the lower 16
+ * rows `lower` further. A macro: address spaces differ.
+ *
+ * tile_product(): to[m][lds] = (more ? to : 0) + words of a[m][lda] times
+ * panels of 32 columns of b, each [n][ldb], `panel` apart. m is at most 16, or
+ * a multiple of 32. To be called by OUTLINED functions: assembly is kept out of
+ * a kernel's own body, and theirs are constants.
  */
 #ifdef TILES
 #define TILE_ZERO(T) __asm__ volatile("tilezero %%tmm" #T ::)
@@ -31,22 +37,23 @@
 #endif
 #define TILE_RELEASE() __asm__ volatile("tilerelease" ::)
 
-#define TILE_SUMS(S, A, NEXT, STRIDE, LOWER, B, N, FIRST, TWO)                 \
+#define TILE_SUMS(S, LDS, SECOND, A, NEXT, STRIDE, LOWER, B, LDB, N, FIRST,    \
+                  TWO)                                                         \
     TILE_ZERO(0);                                                              \
     TILE_ZERO(1);                                                              \
     TILE_ZERO(2);                                                              \
     TILE_ZERO(3);                                                              \
     if (!(FIRST)) {                                                            \
-        TILE_LOAD(0, S, NW * 4);                                               \
-        TILE_LOAD(1, S + V, NW * 4);                                           \
-    }                                                                          \
-    if (!(FIRST) && (TWO)) {                                                   \
-        TILE_LOAD(2, S + 16 * NW, NW * 4);                                     \
-        TILE_LOAD(3, S + 16 * NW + V, NW * 4);                                 \
+        TILE_LOAD(0, S, LDS * 4);                                              \
+        TILE_LOAD(1, S + SECOND, LDS * 4);                                     \
+        if (TWO) {                                                             \
+            TILE_LOAD(2, S + 16 * LDS, LDS * 4);                               \
+            TILE_LOAD(3, S + 16 * LDS + SECOND, LDS * 4);                      \
+        }                                                                      \
     }                                                                          \
     for (int k = 0; LIKELY(k < (N)); k += 16) {                                \
-        TILE_LOAD(6, B + k * NW, NW * 4);                                      \
-        TILE_LOAD(7, B + k * NW + V, NW * 4);                                  \
+        TILE_LOAD(6, B + k * LDB, LDB * 4);                                    \
+        TILE_LOAD(7, B + k * LDB + SECOND, LDB * 4);                           \
         TILE_LOAD(4, A + k / 16 * (NEXT), STRIDE);                             \
         TILE_DOT(0, 4, 6);                                                     \
         TILE_DOT(1, 4, 7);                                                     \
@@ -56,11 +63,11 @@
             TILE_DOT(3, 5, 7);                                                 \
         }                                                                      \
     }                                                                          \
-    TILE_STORE(S, NW * 4, 0);                                                  \
-    TILE_STORE(S + V, NW * 4, 1);                                              \
+    TILE_STORE(S, LDS * 4, 0);                                                 \
+    TILE_STORE(S + SECOND, LDS * 4, 1);                                        \
     if (TWO) {                                                                 \
-        TILE_STORE(S + 16 * NW, NW * 4, 2);                                    \
-        TILE_STORE(S + 16 * NW + V, NW * 4, 3);                                \
+        TILE_STORE(S + 16 * LDS, LDS * 4, 2);                                  \
+        TILE_STORE(S + 16 * LDS + SECOND, LDS * 4, 3);                         \
     }
 
 static inline void tile_shapes(int height)
@@ -71,5 +78,22 @@ static inline void tile_shapes(int height)
                                    one | two << 8 | 0x10100000, 0, 0);
 
     __asm__ volatile("ldtilecfg (%0)" ::"r"(&shapes) : "memory");
+}
+
+static inline void tile_product(float *to, int lds, const int *a, int lda,
+                                const int *b, int ldb, int panel, int m,
+                                int vectors, int n, bool more)
+{
+    tile_shapes(min(m, 32));
+    for (int i = 0; i < m; i += 32)
+        for (int j = 0; j < vectors; j += 2) {
+            int *const s = (int *)to + i * lds + j * 16;
+            const int *const rows = a + i * lda, *const w = b + j / 2 * panel;
+            const int second = j + 1 < vectors ? 16 : 0;
+
+            TILE_SUMS(s, lds, second, rows, 16, lda * 4, 16 * lda, w, ldb, n,
+                      !more, m > 16)
+        }
+    TILE_RELEASE();
 }
 #endif

@@ -66,7 +66,7 @@ static inline void block(int height, sumv *s, global const int *restrict a,
     const bool two = height > 16;
     int *const to = (int *)s;
 
-    TILE_SUMS(to, a, 16, ldw * 4, 16 * ldw, b, n, first, two);
+    TILE_SUMS(to, NW, V, a, 16, ldw * 4, 16 * ldw, b, NW, n, first, two);
 }
 #elif V == 4
 /* Functions name what they need: LLVM takes the processor for a plainer one

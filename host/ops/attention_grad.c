@@ -16,26 +16,16 @@ enum { I_DBIAS = I_ROWS + 1 }; /* is it wanted? */
 /* With more keys, their sums do not fit on the stack of a CPU's work-item. */
 #define BIG 3000
 
-/* Stack space of the arrays in attention_grad__heads. */
-static size_t stack_bytes(const vt_plan *p, const vt_attention_sizes *z)
+/* Stack space of the arrays in attention_grad__heads, with v lanes; words: with
+ * WORDS. */
+static size_t stack_bytes(const vt_attention_sizes *z, size_t v, bool words)
 {
-    const vt_dev *dev = vt_plan_settings(p)->dev;
-    const size_t v = dev ? (size_t)vt_dev_vector(dev) : 16, t = (size_t)z->T,
-                 d = (size_t)z->D, queries = z->Tq > (int)v ? 2 * v : v;
+    const size_t keys = ((size_t)z->T + 32) / 32 * 32, queries = 2 * v,
+                 d = (size_t)z->D, wide = (d + v - 1) / v * v,
+                 row = words ? (d + 31) / 32 * 16 : wide, more = words;
 
-    return (2 * t * queries + 2 * d * queries + queries +
-            (4 * t + 3 * queries) * ((d + v - 1) / v * v)) *
-           sizeof(float);
-}
-
-/* The same with WORDS. */
-static size_t words_bytes(const vt_attention_sizes *z)
-{
-    const size_t t = (size_t)z->T + 1, d = (size_t)z->D, queries = 32,
-                 row = (d + 31) / 32 * 16, wide = (d + 15) / 16 * 16;
-
-    return (2 * t * queries + (d + 9) * queries + 3 * t * row +
-            3 * queries * row + (2 * t + queries) * wide) *
+    return (2 * keys * queries + queries + (2 * keys + queries) * wide +
+            ((2 + more) * keys + (4 + more) * queries) * row) *
            sizeof(float);
 }
 
@@ -43,9 +33,10 @@ static size_t words_bytes(const vt_attention_sizes *z)
 static bool by_heads(const vt_plan *p, const vt_attention_sizes *z)
 {
     const vt_dev *dev = vt_plan_settings(p)->dev;
+    const size_t v = dev ? (size_t)vt_dev_vector(dev) : 16;
 
     return vt_op_cpu(p) && z->T <= BIG && (!dev || vt_dev_long_items(dev)) &&
-           stack_bytes(p, z) <= vt_item_stack();
+           stack_bytes(z, v, false) <= vt_item_stack();
 }
 
 static vitcl_status shape(vt_plan *p, vt_step *s)
@@ -80,11 +71,15 @@ static vt_val dkv(const vt_step *s)
     return s->out[s->i[I_SELF] ? OUT_DQKV : OUT_DKV];
 }
 
-/* By dot products of bf16, as the output? */
+/* By dot products of bf16, as the output? Tiles of a small head are mostly the
+ * zeros that fill them. */
 static bool by_words(const vt_plan *p, const vt_attention_sizes *z)
 {
-    return z->D % 2 == 0 && vt_op_dots(p) == VT_DOT_BF16 &&
-           words_bytes(z) <= vt_item_stack();
+    const int kind = vt_op_dots(p);
+
+    return (kind == VT_DOT_BF16 ||
+            (kind == VT_DOT_BF16_TILES && z->T * z->D >= 1500)) &&
+           z->D % 2 == 0 && stack_bytes(z, 16, true) <= vt_item_stack();
 }
 
 static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
@@ -100,7 +95,10 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
 
     vt_attention_define(more, p, s, z);
     snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s%s", v,
-             words || z->Tq > v ? 2 : 1, z->D, z->T, words ? " -DWORDS" : "",
+             words || z->Tq > v ? 2 : 1, z->D, z->T,
+             !words                               ? ""
+             : vt_op_dots(p) == VT_DOT_BF16_TILES ? " -DWORDS -DTILES"
+                                                  : " -DWORDS",
              more);
     VT_RET(vt_step_kernel(&k, p, s, "attention_grad_heads",
                           "attention_grad__heads", defines));

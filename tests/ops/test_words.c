@@ -217,7 +217,7 @@ static const vt_case of_attention[] = {
 
 typedef struct heads {
     int B, T, H, D;
-    bool words; /* is it computed by dot products? */
+    bool words; /* is it computed by dot products? A small one not by tiles. */
 } heads;
 
 /* The gradient of a bias: rows of softmax's sum to 0. */
@@ -268,8 +268,8 @@ static void gradient(float *out, const heads *z, int B, const float *x,
         if (strcmp(vt_plan_step(f.plan, i)->op->name, "attention_grad") == 0)
             last = vt_plan_step(f.plan, i);
     cr_assert(last);
-    cr_expect_eq(strstr(last->note, "bf16") != NULL, z->words, "%s",
-                 last->note);
+    cr_expect_eq(strstr(last->note, "bf16") != NULL,
+                 z->words && (!tiles || z->T * z->D >= 1500), "%s", last->note);
     vt_check(vt_plan_write(f.plan, in, g, (size_t)(B * z->T * C) * sizeof *g));
     vt_check(vt_plan_run(f.plan, 0));
     vt_check(vt_plan_read(f.plan, vt_plan_find(f.plan, "grad.qkv"), out, n));
@@ -315,15 +315,11 @@ static void check_gradients(const heads *z, size_t cases)
     }
 }
 
-static const heads of_gradients[] = {{2, 33, 2, 16, true},
-                                     {1, 1, 1, 16, true},
-                                     {2, 197, 3, 64, true},
-                                     {1, 50, 1, 80, true},
-                                     {1, 9, 2, 24, true},
-                                     {2, 40, 2, 12, true},
-                                     {1, 65, 1, 34, true},
-                                     {1, 33, 2, 2, true},
-                                     {1, 19, 2, 15, false}};
+static const heads of_gradients[] = {
+    {2, 33, 2, 48, true},  {1, 1, 1, 16, true},  {2, 197, 3, 64, true},
+    {1, 50, 1, 80, true},  {1, 9, 2, 24, true},  {2, 130, 2, 12, true},
+    {1, 65, 1, 34, true},  {1, 33, 2, 2, true},  {1, 19, 2, 15, false},
+    {1, 160, 1, 16, true}, {1, 33, 1, 128, true}};
 
 /* ---- a block: x + fc(gelu(fc(ln(x + proj(attention(qkv(ln(x)))))))) ---- */
 
@@ -453,8 +449,7 @@ static void check_kind(int kind, bool real)
         }
         check(of_attention, real ? VT_COUNT(of_attention) : 2,
               vt_test_attention, vt_test_attention_ref);
-        if (kind == VT_DOT_BF16) /* tiles have none */
-            check_gradients(of_gradients, real ? VT_COUNT(of_gradients) : 1);
+        check_gradients(of_gradients, real ? VT_COUNT(of_gradients) : 1);
         check(of_blocks, real ? VT_COUNT(of_blocks) : 1, block, ref_of_block);
     }
     vt_test_remove(folder);

@@ -15,8 +15,8 @@ void vt_test_tiles_in_c(const char *folder);
     "-e '/^#define TILE_ZERO/,/^#define TILE_RELEASE/d' "                      \
     "-e 's/__asm__ volatile(\"ldtilecfg.*/(void)shapes;/' common_tiles.cl && " \
     "sed -i 's/const bool two = .*/&\\n    int tmm[8][256];/' gemm_dot.cl && " \
-    "sed -i 's/^    tile_shapes(n);/    const int height = n;\\n"              \
-    "    int tmm[8][256];/' attention_words.cl && "                            \
+    "sed -i 's/^    tile_shapes(min(m, 32));/    const int height = "          \
+    "min(m, 32);\\n    int tmm[8][256];/' common_tiles.cl && "                 \
     "sed -i 's/^    local int \\*const s0.*/&\\n"                              \
     "    const int height = RA;\\n    int tmm[8][256];/' gemm_outer.cl"
 
