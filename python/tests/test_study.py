@@ -178,7 +178,7 @@ class Runs(unittest.TestCase):
                 for r in e.runs:
                     known.update(f"{r.id} {e.rate_id(r)}\n".encode())
         self.assertEqual(known.hexdigest(),
-                         "c23f00c07f53342dd6f6bff63f270de914200011159193366982e04ffb516522")
+                         "d831e5b1ac434ec6dd91513c30e511ad55b9a692d8ff1ec90cf7a9fa983384fe")
 
     def test_the_best_rate_is_that_of_all_tries(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -33,7 +33,7 @@ out_has '^scratch-100-1 +14 '
 # ---- a checkpoint: its architecture and its size; nothing is trained for few
 # shots, and a frozen model costs less than a whole one
 run 0 study transfer -m "$models/timm_vit" "${given[@]}" -o named --dry-run
-out_has '^fine-tuned-100-lr-0.01 +100 +1 '
+out_has '^fine-tuned-100-lr-0.0005 +100 +1 '
 out_has '^few-shot-10 +100 +0 '
 out_has '^scratch-1-1 +10 +10 '
 out_not '^before'

@@ -58,6 +58,7 @@ class Run:
     objective: str = ""  # classes
     augment: str = ""  # light or crop
     lr: float = 0  # not known yet; the run waits
+    layer_decay: float = 0  # 1
     pictures: int = 0  # the study's
     epochs: int = 0  # the study's
     batch: int = 0  # 64
@@ -389,6 +390,8 @@ class Experiment:
         if r.model or r.untrained or r.freeze or r.part or r.precision:
             text += "\n%s %d %s %d %s" % (self.model_content if r.model else "", r.untrained,
                                           r.freeze, r.part, r.precision)
+        if r.layer_decay:
+            text += "\n%.17g" % r.layer_decay
         return f"{r.name}-{_hash(text)[:10]}"
 
     def rate_id(self, r: Run) -> str:

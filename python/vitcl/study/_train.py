@@ -81,7 +81,8 @@ class Job:
             _files.write(self._file("settings.json"), r.settings)
             words += ["--settings", self._file("settings.json")]
         for name, value in (("--freeze", r.freeze), ("--augment", r.augment),
-                            ("--objective", r.objective), ("--size", r.size)):
+                            ("--objective", r.objective), ("--size", r.size),
+                            ("--layer-decay", r.layer_decay)):
             words += [name, value] if value else []
         if r.score == HELD_OUT:
             words += ["--hold-out", held_out(r)]

@@ -14,8 +14,11 @@ from .._frame import (ALL, FIRST, HELD_OUT, NO_SCORE, REST, Experiment, Result, 
 FEW, TUNED, FROZEN, SCRATCH = ARMS = ("few-shot", "fine-tuned", "frozen", "scratch")
 # Few pictures are repeated more often.
 REPEATS = {1: 10, 10: 3, 100: 1}  # by percent
-# Fine-tuning has SGD with momentum, training from scratch AdamW.
-RATES = {TUNED: (0.01, 0.03), FROZEN: (0.1, 0.3), SCRATCH: (5e-4, 2e-3)}
+# A new head alone is trained by SGD with momentum, all layers by AdamW; where the model was
+# trained before, by BEiT's recipe, with a smaller rate for each layer below the head.
+RATES = {TUNED: (5e-4, 1.5e-3), FROZEN: (0.1, 0.3), SCRATCH: (5e-4, 2e-3)}
+ADAMW = '{"optimizer": "adamw", "weight_decay": 0.05}'
+LAYER_DECAY = 0.75
 FIRST_RATE = 1.5e-3
 BATCH = 32
 LEAST = 5  # pictures: CIFAR-10 has five files
@@ -44,6 +47,8 @@ def like(e: Experiment, arm: str, percent: int) -> Run:
     pictures = share_of(e, part_of(e), percent)
     run = Run(f"{arm}-{percent}", "", batch=min(BATCH, pictures // 2), pictures=pictures,
               epochs=REPEATS[percent] * e.epochs, freeze="[!h]*" if arm == FROZEN else "")
+    if arm == TUNED:
+        run = replace(run, settings=ADAMW, layer_decay=LAYER_DECAY)
     return with_model(e, run, arm != SCRATCH)
 
 
