@@ -26,7 +26,7 @@
  *           rounded to bf16; all else is f32.
  * Paper     Dao et al. 2022, arXiv:2205.14135, appendix B.2.
  * Host      host/ops/attention_grad.c
- * Test      tests/ops/test_attention_grad.c
+ * Test      tests/ops/test_attention_grad.c, tests/ops/test_words.c
  */
 #ifndef NV
 #define NV 2
