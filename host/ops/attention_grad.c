@@ -89,7 +89,7 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     /* dbias of a shared bias is a sum over pictures, one after the other */
     const int pictures = s->i[I_DBIAS] && !strchr(bias, '2') ? z->B : 1;
     const bool words = by_words(p, z);
-    char defines[144];
+    char defines[160];
     vt_attention_defines more;
     vt_kernel *k;
 
