@@ -9,11 +9,12 @@
  * TILE_LOAD(t, at, stride), TILE_STORE(at, stride, t): rows are `stride` bytes
  * apart. TILE_DOT(s, x, w): s += rows of x times w; DOT VPDPBUSD, or else bf16.
  *
- * TILE_SUMS(s, lds, second, a, next, stride, lower, b, ldb, n, first, two): two
- * vectors, the second one `second` further, of s[16 or, if two, 32][lds] =
- * (first ? 0 : s) + n words of rows times b[n][ldb]; n is a multiple of 16. a
- * has the next 16 words `next` further, rows `stride` bytes apart, the lower 16
- * rows `lower` further. A macro: address spaces differ.
+ * TILE_SUMS(s, lds, second, a, next, stride, lower, b, ldb, n, first, two,
+ * ahead, lines): two vectors, the second one `second` further, of s[16 or, if
+ * two, 32][lds] = (first ? 0 : s) + n words of rows times b[n][ldb]; n is a
+ * multiple of 16. a has the next 16 words `next` further, rows `stride` bytes
+ * apart, the lower 16 rows `lower` further. Each 16 words fetch so many lines
+ * of `ahead` to L2. A macro: address spaces differ.
  *
  * tile_product(): to[m][lds] = (more ? to : 0) + words of a[m][lda] times
  * panels of 32 columns of b, each [n][ldb], `panel` apart. m is at most 16, or
@@ -38,7 +39,7 @@
 #define TILE_RELEASE() __asm__ volatile("tilerelease" ::)
 
 #define TILE_SUMS(S, LDS, SECOND, A, NEXT, STRIDE, LOWER, B, LDB, N, FIRST,    \
-                  TWO)                                                         \
+                  TWO, AHEAD, LINES)                                           \
     TILE_ZERO(0);                                                              \
     TILE_ZERO(1);                                                              \
     TILE_ZERO(2);                                                              \
@@ -52,6 +53,8 @@
         }                                                                      \
     }                                                                          \
     for (int k = 0; LIKELY(k < (N)); k += 16) {                                \
+        for (int line = 0; line < (LINES); line++)                             \
+            vt_prefetch(AHEAD + k * (LINES) + line * 16, 0, 2);                \
         TILE_LOAD(6, B + k * LDB, LDB * 4);                                    \
         TILE_LOAD(7, B + k * LDB + SECOND, LDB * 4);                           \
         TILE_LOAD(4, A + k / 16 * (NEXT), STRIDE);                             \
@@ -92,7 +95,7 @@ static inline void tile_product(float *to, int lds, const int *a, int lda,
             const int second = j + 1 < vectors ? 16 : 0;
 
             TILE_SUMS(s, lds, second, rows, 16, lda * 4, 16 * lda, w, ldb, n,
-                      !more, m > 16)
+                      !more, m > 16, w, 0)
         }
     TILE_RELEASE();
 }

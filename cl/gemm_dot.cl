@@ -61,12 +61,13 @@
 /* s[height][NV] (+)= rows of words times a panel; n a multiple of 16 */
 static inline void block(int height, sumv *s, global const int *restrict a,
                          global const int *restrict b, int ldw, int n,
-                         int first)
+                         int first, global const int *ahead, int lines)
 {
     const bool two = height > 16;
     int *const to = (int *)s;
 
-    TILE_SUMS(to, NW, V, a, 16, ldw * 4, 16 * ldw, b, NW, n, first, two);
+    TILE_SUMS(to, NW, V, a, 16, ldw * 4, 16 * ldw, b, NW, n, first, two, ahead,
+              lines);
 }
 #elif V == 4
 /* Functions name what they need: LLVM takes the processor for a plainer one
@@ -245,9 +246,10 @@ BLOCK(block_four, 4)
 BLOCK(block_one, 1)
 #endif
 
+/* `ahead` is only fetched with TILES. */
 static inline void block(int height, sumv *s, global const int *restrict a,
                          global const int *restrict b, int ldw, int n,
-                         int first)
+                         int first, global const int *ahead, int lines)
 {
     if (height == RA)
         block_ra(s, a, b, ldw, n, first);
@@ -276,14 +278,35 @@ static inline void block(int height, sumv *s, global const int *restrict a,
      (row * vloadv(0, columns + (n) + (v)*V)))
 #endif
 
-/* One row's columns of a panel, from n and `at` on, up to the last. */
-static inline void finish(global VT_TYPE(YT) * c, const sumv *s,
+/* One row's columns of a panel, from n and `at` on, up to the last. A whole
+ * panel's have no branch for each vector, and with a residual they go into s:
+ * where C is written between loads of the residual, these wait for stores with
+ * the same address modulo 4096. */
+static inline void finish(global VT_TYPE(YT) * c, sumv *s,
                           global const float *columns, global const int *sums,
                           float row, int zero, global const float *bias,
                           global const float *scale,
                           global const float *residual, int n, size_t at,
                           int left)
 {
+    if (left >= NW) {
+        floatv x[NV];
+
+        EACH(v, NV)
+            x[v] = vt_epiloguev(SUMS(s, v, n), bias, scale, residual, n + v * V,
+                                at + v * V);
+#ifdef RESIDUAL
+        EACH(v, NV)
+            s[v] = as_sumv(x[v]);
+#elif defined(PUT_WORDS) && V == 16
+        UNROLL for (int v = 0; v < NV; v += 2)
+            vt_words_put(c + at + v * V, x[v], x[v + 1]);
+#else
+        EACH(v, NV)
+            VT_STOREV(YT, c, at + v * V, x[v]);
+#endif
+        return;
+    }
     for (int v = 0; v < NV && left > 0; v++, n += V, at += V, left -= V) {
         const floatv x = SUMS(s + v, 0, n);
         float part[V];
@@ -298,32 +321,6 @@ static inline void finish(global VT_TYPE(YT) * c, const sumv *s,
                 YT, c, at + i,
                 vt_epilogue(part[i], bias, scale, residual, n + i, at + i));
     }
-}
-
-/* The same of a whole panel, without a branch for each vector. With a residual
- * into s: where C is written between loads of the residual, these wait for
- * stores with the same address modulo 4096. */
-static inline void add(global VT_TYPE(YT) * c, sumv *s,
-                       global const float *columns, global const int *sums,
-                       float row, int zero, global const float *bias,
-                       global const float *scale, global const float *residual,
-                       int n, size_t at)
-{
-    floatv x[NV];
-
-    EACH(v, NV)
-        x[v] = vt_epiloguev(SUMS(s, v, n), bias, scale, residual, n + v * V,
-                            at + v * V);
-#ifdef RESIDUAL
-    EACH(v, NV)
-        s[v] = as_sumv(x[v]);
-#elif defined(PUT_WORDS) && V == 16
-    UNROLL for (int v = 0; v < NV; v += 2)
-        vt_words_put(c + at + v * V, x[v], x[v + 1]);
-#else
-    EACH(v, NV)
-        VT_STOREV(YT, c, at + v * V, x[v]);
-#endif
 }
 
 /* What is fetched ahead of a row: a residual is read first, and is often C. */
@@ -369,7 +366,13 @@ static inline OUTLINED void tile(ARGS, int id)
 
         for (int panel = first; panel < last; panel++) {
             global const int *w = b + ((size_t)panel * KW + k) * NW;
-            const int n = panel * NW;
+            const int n = panel * NW,
+                      lines = (NW + to - from - 1) / (to - from);
+            /* of B, that the next blocks do not wait for L3 or memory */
+            global const int *ahead =
+                panel + 1 < last || k + kc >= KW
+                    ? w + (size_t)KW * NW
+                    : b + ((size_t)first * KW + k + kc) * NW;
 
             for (int i = from; i < to; i++) {
                 const int row = FIRST_ROW(i);
@@ -391,31 +394,22 @@ static inline OUTLINED void tile(ARGS, int id)
                      k + kc >= KW && i == from && panel == first && r < height;
                      r++)
                     vt_prefetch_all(OLD + (size_t)(row + r) * ldc + n, NW, 1);
-                block(height + above, all, from_a, w, ldw, kc, !k);
+                block(height + above, all, from_a, w, ldw, kc, !k,
+                      ahead + (i - from) * kc * lines, lines);
                 if (k + kc < KW)
                     continue;
-                if (N - n >= NW) {
-                    for (int r = 0; r < height; r++) {
-                        vt_prefetch_all(OLD + next + (size_t)r * ldc, NW, 1);
-                        add(c, x + r * NV, columns, sums, SCALE_OF(row + r),
-                            ZERO_OF(row + r), bias, scale, residual, n,
-                            (size_t)(row + r) * ldc + n);
-                    }
-#ifdef RESIDUAL
-                    for (int r = 0; r < height; r++)
-                        EACH(v, NV)
-                            VT_STOREV(YT, c,
-                                      (size_t)(row + r) * ldc + n + v * V,
-                                      as_floatv(x[r * NV + v]));
-#endif
-                    continue;
-                }
                 for (int r = 0; r < height; r++) {
                     vt_prefetch_all(OLD + next + (size_t)r * ldc, NW, 1);
                     finish(c, x + r * NV, columns, sums, SCALE_OF(row + r),
                            ZERO_OF(row + r), bias, scale, residual, n,
                            (size_t)(row + r) * ldc + n, N - n);
                 }
+#ifdef RESIDUAL
+                for (int r = 0; N - n >= NW && r < height; r++)
+                    EACH(v, NV)
+                        VT_STOREV(YT, c, (size_t)(row + r) * ldc + n + v * V,
+                                  as_floatv(x[r * NV + v]));
+#endif
             }
         }
     }

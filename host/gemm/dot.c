@@ -277,7 +277,7 @@ static vt_rows divide(const vt_dev *dev, const vt_told *t)
     shape.vectors = columns(t->dot) / shape.lanes;
     if (by_tiles(t->dot)) {
         shape.block = 2 * TILE;
-        shape.rows = VT_MAX(shape.rows, 64);
+        shape.rows = VT_MAX(shape.rows, 256);
         shape.terms = 128;
         shape.any = true;
     }
