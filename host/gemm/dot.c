@@ -278,6 +278,7 @@ static vt_rows divide(const vt_dev *dev, const vt_told *t)
     if (by_tiles(t->dot)) {
         shape.block = 2 * TILE;
         shape.rows = VT_MAX(shape.rows, 256);
+        shape.groups = VT_MIN(shape.groups, 4);
         shape.terms = 128;
         shape.any = true;
     }
