@@ -137,11 +137,10 @@ static int stride(const vt_gemm_desc *d, int kind)
 
 static size_t packed_bytes(vt_dev *dev, const vt_told *t)
 {
-    const size_t nw = (size_t)columns(t->dot),
-                 all = ((size_t)t->d.N + nw - 1) / nw * nw;
+    const int nw = columns(t->dot), all = vt_divide_up(t->d.N, nw) * nw;
 
     (void)dev;
-    return all * ((size_t)words(&t->d, t->dot) + 2) * sizeof(int32_t);
+    return (size_t)all * ((size_t)words(&t->d, t->dot) + 2) * sizeof(int32_t);
 }
 
 static size_t rows_bytes(const vt_told *t)
