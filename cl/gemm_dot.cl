@@ -350,6 +350,7 @@ static inline OUTLINED void tile(ARGS, int id)
     const int chunk = id % chunks;
     const int from = vt_part(chunk, blocks, chunks);
     const int to = vt_part(chunk + 1, blocks, chunks);
+    const int lines = (NW + to - from - 1) / (to - from); /* of `ahead` */
     const int first = id / chunks * group;
     const int last = min(first + group, VT_COLUMNS(N) / NW);
     global const float *columns = VT_SCALES(b, N, KW);
@@ -366,8 +367,7 @@ static inline OUTLINED void tile(ARGS, int id)
 
         for (int panel = first; panel < last; panel++) {
             global const int *w = b + ((size_t)panel * KW + k) * NW;
-            const int n = panel * NW,
-                      lines = (NW + to - from - 1) / (to - from);
+            const int n = panel * NW;
             /* of B, that the next blocks do not wait for L3 or memory */
             global const int *ahead =
                 panel + 1 < last || k + kc >= KW

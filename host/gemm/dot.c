@@ -190,7 +190,7 @@ static vitcl_status pack_kernel(vt_kernel **out, vt_dev *dev, int kind,
                                 vt_buf *b, bool scales)
 {
     const int nw = columns(kind);
-    const size_t panels = ((size_t)d->N + (size_t)nw - 1) / (size_t)nw;
+    const size_t panels = (size_t)vt_divide_up(d->N, nw);
     /* of a group: B's lines run along columns or along words */
     const size_t wide = d->trans_b ? 8 : 1, high = d->trans_b ? 32 : 128;
     const size_t global[3] = {scales ? panels * (size_t)nw
