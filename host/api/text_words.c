@@ -38,9 +38,8 @@ done:
     return st;
 }
 
-/* The vectors of texts, of at most one batch. */
-static vitcl_status run_texts(float *out, vitcl_text *t,
-                              const char *const *utf8, uint32_t n)
+vitcl_status vt_text_words(float *out, vitcl_text *t, const char *const *utf8,
+                           uint32_t n)
 {
     bool cut;
 
@@ -50,23 +49,6 @@ static vitcl_status run_texts(float *out, vitcl_text *t,
         atomic_fetch_add(&t->cut, cut);
     }
     return vt_text_run(out, t, t->ids, t->counts, n);
-}
-
-static vitcl_status embed(float *out, vitcl_text *t, const char *const *utf8,
-                          uint32_t n)
-{
-    const size_t each = t->features;
-    vitcl_status st = VITCL_OK;
-    float *made = NULL;
-
-    VT_TRY(vt_new(&made, n, each * sizeof *made));
-    for (size_t i = 0; i < n; i += t->batch)
-        VT_TRY(run_texts(made + i * each, t, utf8 + i,
-                         (uint32_t)VT_MIN(t->batch, n - i)));
-    memcpy(out, made, n * each * sizeof *out);
-done:
-    free(made);
-    return st;
 }
 
 static vitcl_status all_given(const char *const *texts, uint32_t n,
@@ -87,8 +69,7 @@ vitcl_status vitcl_text_embed(float *out, vitcl_text *text,
     if (n == 0)
         return VITCL_OK;
     VT_RET(all_given(utf8, n, __func__));
-    VT_RETURN_ALONE(text, "text", embed(out, text, utf8, n));
-    return VITCL_OK;
+    VT_RETURN_ALONE(text, "text", vt_text_embed(out, text, NULL, utf8, n));
 }
 
 /* ---- labels ---- */
@@ -161,8 +142,8 @@ static vitcl_status run_some(const job *j, uint64_t first, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         VT_TRY(fill(&j->texts[i], j->prompts[(first + i) % j->each],
                     j->labels[(first + i) / j->each]));
-    VT_TRY(
-        run_texts(j->vectors, j->text, (const char *const *)j->texts, count));
+    VT_TRY(vt_text_words(j->vectors, j->text, (const char *const *)j->texts,
+                         count));
     for (uint32_t i = 0; i < count; i++)
         add_unit(j->sum + (first + i) / j->each * wide, j->vectors + i * wide,
                  wide);
