@@ -23,10 +23,10 @@ vitcl_status vitcl_dataset_open(vitcl_dataset **out, const char *path,
         return vt_fail(VITCL_EINVAL, "a dataset needs a path");
     VT_TRY(vt_sized_options(&o, sizeof o, options, "vitcl_dataset_options"));
     VT_TRY(VT_NEW(&d, 1));
-    VT_TRY(vt_dataset_open_as(&d->d, path,
-                              &(vt_dataset_options){.split = o.split,
-                                                    .columns = o.columns,
-                                                    .follow = o.follow != 0}));
+    VT_TRY(vt_dataset_open(&d->d, path,
+                           &(vt_dataset_options){.split = o.split,
+                                                 .columns = o.columns,
+                                                 .follow = o.follow != 0}));
     *out = d, d = NULL;
 done:
     vitcl_dataset_free(d);
@@ -49,10 +49,10 @@ vitcl_status vt_dataset_list(FILE *f, const char *path, bool training,
     vitcl_status st;
     vt_dataset *d = NULL;
 
-    VT_TRY(vt_dataset_open_as(&d, path,
-                              &(vt_dataset_options){.training = training,
-                                                    .follow = follow,
-                                                    .columns = columns}));
+    VT_TRY(vt_dataset_open(&d, path,
+                           &(vt_dataset_options){.training = training,
+                                                 .follow = follow,
+                                                 .columns = columns}));
     put_field(f, vt_dataset_kind(d));
     put_field(f, vt_dataset_remark(d));
     fprintf(f, "%u%c", vt_dataset_classes(d), 0);

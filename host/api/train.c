@@ -107,11 +107,11 @@ static vitcl_status open_data(starting *t, const vitcl_train_options *as)
 
     if (!path)
         return vt_fail(VITCL_EINVAL, "training needs data");
-    VT_RET(vt_dataset_open_as(&t->d, path,
-                              &(vt_dataset_options){.training = true,
-                                                    .split = as->split,
-                                                    .follow = as->follow != 0,
-                                                    .columns = as->columns}));
+    VT_RET(vt_dataset_open(&t->d, path,
+                           &(vt_dataset_options){.training = true,
+                                                 .split = as->split,
+                                                 .follow = as->follow != 0,
+                                                 .columns = as->columns}));
     vt_pictures_remark(t->d, &t->o, t->context);
     t->left_out = vt_dataset_count(t->d);
     return VITCL_OK;
@@ -125,7 +125,7 @@ static vitcl_status open_val(starting *t)
 
     if (!o->val)
         return VITCL_OK;
-    VT_TRY(vt_dataset_open_as(
+    VT_TRY(vt_dataset_open(
         &t->val, o->val,
         &(vt_dataset_options){
             .validation = true,

@@ -89,20 +89,14 @@ static vitcl_status open_folder(vt_dataset *d, const char *path,
     return VITCL_OK;
 }
 
-vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
-                             const char *split)
-{
-    return vt_dataset_open_as(out, path, &(vt_dataset_options){.split = split});
-}
-
 static bool is_table(const char *path, const char *columns)
 {
     return !vt_path_is_folder(path) && (columns || vt_path_ends(path, ".csv") ||
                                         vt_path_ends(path, ".tsv"));
 }
 
-vitcl_status vt_dataset_open_as(vt_dataset **out, const char *path,
-                                const vt_dataset_options *how)
+vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
+                             const vt_dataset_options *how)
 {
     vitcl_status st = VITCL_OK;
     vt_dataset *d = NULL;

@@ -32,10 +32,8 @@ typedef struct vt_dataset_options {
     bool training, validation, follow;
     const char *columns;
 } vt_dataset_options;
-vitcl_status vt_dataset_open_as(vt_dataset **out, const char *path,
-                                const vt_dataset_options *how);
 vitcl_status vt_dataset_open(vt_dataset **out, const char *path,
-                             const char *split);
+                             const vt_dataset_options *how);
 void vt_dataset_free(vt_dataset *d);
 uint32_t vt_dataset_count(const vt_dataset *d);
 uint32_t vt_dataset_classes(const vt_dataset *d);

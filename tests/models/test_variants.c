@@ -298,7 +298,8 @@ static void with_data(void (*check)(vt_dev *dev, const char *folder,
     vt_check(vt_product_open(&dev, getenv("VITCL_TEST_DEVICE")));
     fill();
     vt_test_cifar(folder, CLASSES, 1);
-    vt_check(vt_dataset_open(&d, folder, "train"));
+    vt_check(
+        vt_dataset_open(&d, folder, &(vt_dataset_options){.split = "train"}));
     check(dev, folder, d);
     vt_dev_free(dev);
     vt_dataset_free(d);
@@ -394,8 +395,9 @@ Test(variants, refused)
     vt_dataset *d = NULL;
 
     vt_test_cifar(folder, CLASSES, 1);
-    cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK, "%s",
-                 vt_message());
+    cr_assert_eq(
+        vt_dataset_open(&d, folder, &(vt_dataset_options){.split = "train"}),
+        VITCL_OK, "%s", vt_message());
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         vt_json *json = NULL;
         vt_model_files p = {0};

@@ -54,8 +54,9 @@ Test(arch_spec, resnets)
     vt_dataset *d = NULL;
 
     vt_test_cifar(folder, 10, 1);
-    cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK, "%s",
-                 vt_message());
+    cr_assert_eq(
+        vt_dataset_open(&d, folder, &(vt_dataset_options){.split = "train"}),
+        VITCL_OK, "%s", vt_message());
     for (size_t i = 0; i < VT_COUNT(cases); i++) {
         const size_t n = sizeof *cases[i].widths * (size_t)cases[i].stages;
         const char *at = cases[i].config;

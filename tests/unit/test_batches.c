@@ -62,8 +62,9 @@ static vt_dataset *open_pictures(char **out, size_t *chosen)
     vt_dataset *d = NULL;
 
     vt_test_cifar(folder, PICTURES, 1);
-    cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK, "%s",
-                 vt_message());
+    cr_assert_eq(
+        vt_dataset_open(&d, folder, &(vt_dataset_options){.split = "train"}),
+        VITCL_OK, "%s", vt_message());
     for (size_t i = 0; i < PICTURES; i++)
         chosen[i] = i;
     return d;
@@ -166,8 +167,9 @@ Test(batches, files)
                  folder, i % 2, files[i], folder, i % 2);
         cr_assert_eq(system(command), 0);
     }
-    cr_assert_eq(vt_dataset_open(&d, folder, NULL), VITCL_OK, "%s",
-                 vt_message());
+    cr_assert_eq(
+        vt_dataset_open(&d, folder, &(vt_dataset_options){.split = NULL}),
+        VITCL_OK, "%s", vt_message());
     o = options(d, chosen, "light");
     o.count = 5;
     o.workers = 1;
@@ -460,8 +462,9 @@ Test(batches, broken_picture)
     cr_assert_eq(system(path), 0);
     snprintf(path, sizeof path, "%s/cat", folder);
     vt_test_text(path, "bad.png", "no picture");
-    cr_assert_eq(vt_dataset_open(&d, folder, NULL), VITCL_OK, "%s",
-                 vt_message());
+    cr_assert_eq(
+        vt_dataset_open(&d, folder, &(vt_dataset_options){.split = NULL}),
+        VITCL_OK, "%s", vt_message());
     o = options(d, chosen, "light");
     o.count = 1;
     cr_assert_eq(vt_batches_new(&f, &o), VITCL_OK);

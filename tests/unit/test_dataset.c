@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define PART(name) (&(vt_dataset_options){.split = (name)})
+
 static char folder[256];
 
 static const char *at(const char *name)
@@ -48,9 +50,9 @@ Test(dataset, cifar10, .init = setup, .fini = vt_test_tidy)
     record[0] = 7, record[3073] = 2;
     put("test_batch.bin", record, sizeof record);
     put("batches.meta.txt", "airplane\nautomobile\nbird\n", 25);
-    cr_expect_eq(vt_dataset_open(&d, folder, "test"), VITCL_ECORRUPT);
+    cr_expect_eq(vt_dataset_open(&d, folder, PART("test")), VITCL_ECORRUPT);
     put("batches.meta.txt", "a\nb\nbird\nd\ne\nf\ng\nh\ni\nj\n\n", 24);
-    cr_assert_eq(vt_dataset_open(&d, folder, "test"), VITCL_OK, "%s",
+    cr_assert_eq(vt_dataset_open(&d, folder, PART("test")), VITCL_OK, "%s",
                  vt_message());
     cr_expect_eq(vt_dataset_count(d), 2);
     cr_expect_eq(vt_dataset_classes(d), 10);
@@ -60,7 +62,7 @@ Test(dataset, cifar10, .init = setup, .fini = vt_test_tidy)
     memset(names, 'n', sizeof names); /* longer than what is kept of one */
     memcpy(names + 70, "\nb\nc\nd\ne\nf\ng\nh\ni\nj\n", 19);
     put("batches.meta.txt", names, 89);
-    cr_assert_eq(vt_dataset_open(&d, folder, "test"), VITCL_OK, "%s",
+    cr_assert_eq(vt_dataset_open(&d, folder, PART("test")), VITCL_OK, "%s",
                  vt_message());
     cr_expect_eq(strlen(vt_dataset_class(d, 0)), 63);
     cr_expect_str_eq(vt_dataset_class(d, 9), "j");
@@ -73,13 +75,13 @@ Test(dataset, cifar10, .init = setup, .fini = vt_test_tidy)
     vt_picture_free(&p);
     cr_expect_eq(vt_dataset_picture(&p, d, 2), VITCL_EINVAL);
     vt_dataset_free(d);
-    cr_expect_eq(vt_dataset_open(&d, folder, "validation"), VITCL_EINVAL);
-    cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_EIO);
+    cr_expect_eq(vt_dataset_open(&d, folder, PART("validation")), VITCL_EINVAL);
+    cr_expect_eq(vt_dataset_open(&d, folder, PART("train")), VITCL_EIO);
     record[0] = 10; /* no such class */
     put("test_batch.bin", record, sizeof record);
-    cr_expect_eq(vt_dataset_open(&d, folder, "test"), VITCL_ECORRUPT);
+    cr_expect_eq(vt_dataset_open(&d, folder, PART("test")), VITCL_ECORRUPT);
     put("test_batch.bin", record + 3073, 3072); /* cut short */
-    cr_expect_eq(vt_dataset_open(&d, folder, "test"), VITCL_ECORRUPT);
+    cr_expect_eq(vt_dataset_open(&d, folder, PART("test")), VITCL_ECORRUPT);
 }
 
 Test(dataset, mnist, .init = setup, .fini = vt_test_tidy)
@@ -94,7 +96,7 @@ Test(dataset, mnist, .init = setup, .fini = vt_test_tidy)
         images[i] = (uint8_t)i;
     put("train-images-idx3-ubyte", images, sizeof images);
     put("train-labels-idx1-ubyte", labels, sizeof labels);
-    cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK, "%s",
+    cr_assert_eq(vt_dataset_open(&d, folder, PART("train")), VITCL_OK, "%s",
                  vt_message());
     cr_expect_eq(vt_dataset_count(d), 3);
     cr_expect_eq(vt_dataset_classes(d), 5);
@@ -105,18 +107,18 @@ Test(dataset, mnist, .init = setup, .fini = vt_test_tidy)
     vt_dataset_free(d);
     images[4] = 0xff; /* sizes that overflow or do not fit */
     put("train-images-idx3-ubyte", images, sizeof images);
-    cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_ECORRUPT);
+    cr_expect_eq(vt_dataset_open(&d, folder, PART("train")), VITCL_ECORRUPT);
     images[4] = 0;
     put("train-images-idx3-ubyte", images, sizeof images - 1);
-    cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_ECORRUPT);
+    cr_expect_eq(vt_dataset_open(&d, folder, PART("train")), VITCL_ECORRUPT);
     put("train-images-idx3-ubyte", images, sizeof images);
     labels[7] = 2;
     put("train-labels-idx1-ubyte", labels, sizeof labels - 1);
-    cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_ECORRUPT);
+    cr_expect_eq(vt_dataset_open(&d, folder, PART("train")), VITCL_ECORRUPT);
     images[7] = labels[7] = 0;
     put("train-images-idx3-ubyte", images, 16);
     put("train-labels-idx1-ubyte", labels, 8);
-    cr_expect_eq(vt_dataset_open(&d, folder, "train"), VITCL_ECORRUPT);
+    cr_expect_eq(vt_dataset_open(&d, folder, PART("train")), VITCL_ECORRUPT);
     cr_expect(strstr(vt_message(), "contains no pictures"), "%s", vt_message());
 }
 
@@ -136,7 +138,7 @@ Test(dataset, mnist_has_bounds, .init = setup, .fini = vt_test_tidy)
         images[k < 2 ? 11 : 15] = (uint8_t)side;
         images[k < 2 ? 15 : 11] = 1;
         put("train-images-idx3-ubyte", images, 16 + side);
-        cr_expect_eq(vt_dataset_open(&d, folder, "train"),
+        cr_expect_eq(vt_dataset_open(&d, folder, PART("train")),
                      k % 2 ? VITCL_ECORRUPT : VITCL_OK, "%s", vt_message());
         if (k % 2 == 0)
             vt_dataset_free(d);
@@ -148,7 +150,7 @@ Test(dataset, folders, .init = setup, .fini = vt_test_tidy)
     vt_dataset *d = NULL;
     vt_picture p;
 
-    cr_expect_eq(vt_dataset_open(&d, folder, NULL), VITCL_EIO);
+    cr_expect_eq(vt_dataset_open(&d, folder, PART(NULL)), VITCL_EIO);
     mkdir(at("train"), 0700);
     mkdir(at("train/zebra"), 0700);
     mkdir(at("train/ape"), 0700);
@@ -156,15 +158,15 @@ Test(dataset, folders, .init = setup, .fini = vt_test_tidy)
     put("train/zebra/a.jpg", "text", 4);
     put("train/ape/z.jpg", "text", 4);
     put("train/ape/.hidden", "text", 4);
-    cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK);
+    cr_assert_eq(vt_dataset_open(&d, folder, PART("train")), VITCL_OK);
     cr_expect_eq(vt_dataset_count(d), 3);
     cr_expect_str_eq(vt_dataset_class(d, 0), "ape");
     cr_expect_eq(vt_dataset_label(d, 1), 1);
     cr_expect(strstr(vt_dataset_path(d, 1), "zebra/a.jpg"));
     cr_expect_neq(vt_dataset_picture(&p, d, 1), VITCL_OK);
     vt_dataset_free(d);
-    cr_expect_eq(vt_dataset_open(&d, folder, "test"), VITCL_EIO);
-    cr_expect_eq(vt_dataset_open(&d, at("none"), NULL), VITCL_EIO);
+    cr_expect_eq(vt_dataset_open(&d, folder, PART("test")), VITCL_EIO);
+    cr_expect_eq(vt_dataset_open(&d, at("none"), PART(NULL)), VITCL_EIO);
 }
 
 static void put_table(const char *text)
@@ -180,7 +182,7 @@ static vt_dataset *table(const char *text, const vt_dataset_options *how,
     vitcl_status st;
 
     put_table(text);
-    st = vt_dataset_open_as(&d, at("table.csv"), how);
+    st = vt_dataset_open(&d, at("table.csv"), how);
     if (!why)
         cr_assert_eq(st, VITCL_OK, "%s: %s", text, vt_message());
     else
@@ -386,7 +388,8 @@ Test(dataset, table_is_hostile, .init = setup, .fini = vt_test_tidy)
     for (size_t i = 0; i < VT_COUNT(row); i++)
         table(row[i].text, &all, row[i].why);
     put("table.csv", "path,label\na\0b,x\n", 17);
-    cr_expect_eq(vt_dataset_open(&d, at("table.csv"), NULL), VITCL_ECORRUPT);
+    cr_expect_eq(vt_dataset_open(&d, at("table.csv"), PART(NULL)),
+                 VITCL_ECORRUPT);
     cr_expect(strstr(vt_message(), "line 2: a zero byte"), "%s", vt_message());
     for (size_t i = 0; i < 2500; i++)
         strcat(text, "./");
@@ -397,5 +400,5 @@ Test(dataset, table_is_hostile, .init = setup, .fini = vt_test_tidy)
     d = table(text, &all, NULL);
     cr_expect_eq(vt_dataset_classes(d), 1);
     vt_dataset_free(d);
-    cr_expect_eq(vt_dataset_open(&d, at("none.csv"), NULL), VITCL_EIO);
+    cr_expect_eq(vt_dataset_open(&d, at("none.csv"), PART(NULL)), VITCL_EIO);
 }

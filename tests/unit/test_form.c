@@ -42,8 +42,9 @@ static double asymmetry(side s)
         }
         fclose(f);
     }
-    cr_assert_eq(vt_dataset_open(&d, root, "train"), VITCL_OK, "%s",
-                 vt_message());
+    cr_assert_eq(
+        vt_dataset_open(&d, root, &(vt_dataset_options){.split = "train"}),
+        VITCL_OK, "%s", vt_message());
     cr_assert_eq(vt_dataset_asymmetry(&out, d), VITCL_OK, "%s", vt_message());
     vt_dataset_free(d);
     vt_test_remove(root);

@@ -25,8 +25,9 @@ static vt_dataset *open_pictures(const char *folder)
     vt_dataset *d = NULL;
 
     vt_test_cifar(folder, 10, 1);
-    cr_assert_eq(vt_dataset_open(&d, folder, "train"), VITCL_OK, "%s",
-                 vt_message());
+    cr_assert_eq(
+        vt_dataset_open(&d, folder, &(vt_dataset_options){.split = "train"}),
+        VITCL_OK, "%s", vt_message());
     return d;
 }
 

@@ -19,7 +19,7 @@ static void setup(void)
 {
     root = vt_test_folder();
     vt_test_cifar(root, 20, 1);
-    ok(vt_dataset_open(&data, root, "train"));
+    ok(vt_dataset_open(&data, root, &(vt_dataset_options){.split = "train"}));
 }
 
 static void teardown(void)
