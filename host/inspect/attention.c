@@ -172,13 +172,6 @@ static void follow(double *out, vt_rollout *r)
     }
 }
 
-void vt_rollout_row(double *out, vt_rollout *r, int query)
-{
-    for (int i = 0; i < r->tokens; i++)
-        out[i] = i == query;
-    follow(out, r);
-}
-
 void vt_answer_row(double *out, const vt_patch_grid *g)
 {
     const int tokens = g->prefix + g->rows * g->columns;

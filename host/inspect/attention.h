@@ -45,9 +45,6 @@ void vt_rollout_free(vt_rollout *r);
 vitcl_status vt_rollout_add(vt_rollout *r, const float *probs, int heads);
 /* Forgets the layers, for the next picture. */
 void vt_rollout_clear(vt_rollout *r);
-/* Row `query` of A'[last] ... A'[0]: how much of each input token reaches the
- * output token; out[T] sums to 1. */
-void vt_rollout_row(double *out, vt_rollout *r, int query);
 
 typedef struct vt_patch_grid {
     int prefix;                 /* tokens before the patches */
@@ -59,8 +56,8 @@ typedef struct vt_patch_grid {
 /* What the answer takes from each token after the last layer: equal shares of
  * those that the head reads, and 0 of the others. out[T]. */
 void vt_answer_row(double *out, const vt_patch_grid *grid);
-/* The row that the answer is read from: the mean of the rows of the tokens that
- * the head reads. out[T]. */
+/* How much of each input token reaches the answer: the mean of the rows of
+ * A'[last] ... A'[0] of the tokens that the head reads. out[T] sums to 1. */
 void vt_rollout_answer(double *out, vt_rollout *r, const vt_patch_grid *grid);
 
 /* Mean attention distance of each head, in pixels (the paper's figures 7 and

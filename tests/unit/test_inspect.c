@@ -77,7 +77,11 @@ static void check_rollout(vt_rollout_options o, int query,
             make(probs, l);
             cr_assert_eq(vt_rollout_add(r, probs, HEADS), VITCL_OK);
         }
-        vt_rollout_row(got, r, query);
+        vt_rollout_answer(got, r,
+                          &(vt_patch_grid){.rows = 1,
+                                           .columns = TOKENS,
+                                           .read_first = query,
+                                           .read_count = 1});
         for (int i = 0; i < TOKENS; i++)
             cr_expect(fabs(got[i] - want[i]) < 1e-6, "token %d: %.9f, not %.9f",
                       i, got[i], want[i]);
@@ -134,7 +138,11 @@ Test(inspect, axial)
                       got[h]);
         cr_assert_eq(vt_rollout_add(r, probs, HEADS), VITCL_OK);
     }
-    vt_rollout_row(got, r, 4);
+    vt_rollout_answer(got, r,
+                      &(vt_patch_grid){.rows = ROWS,
+                                       .columns = COLUMNS,
+                                       .read_first = 4,
+                                       .read_count = 1});
     for (int i = 0; i < N; i++)
         cr_expect(fabs(got[i] - row[i]) < 1e-6, "patch %d: %.9f", i, got[i]);
     vt_rollout_answer(got, r, &whole);
