@@ -174,7 +174,6 @@ vitcl_status vt_model_open_memory(vt_model **out,
 /* "vit-b/16" and so on at size x size pixels (0: the name's, or 224); random
  * weights, the same for the same name. */
 vitcl_status vt_model_preset(vt_model **out, const char *name, uint32_t size);
-const char *vt_model_preset_name(uint32_t index);
 /* ---- what names say (shapes.c) ---- */
 
 #define VT_STAGE_WIDTH 256 /* a ResNet's first stage's, times its factor */

@@ -19,11 +19,6 @@ static const char *const names[] = {
     "axial-vit-b/16",
 };
 
-const char *vt_model_preset_name(uint32_t index)
-{
-    return index < VT_COUNT(names) ? names[index] : NULL;
-}
-
 static vitcl_status unknown(const char *name)
 {
     char list[320] = "";
