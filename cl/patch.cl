@@ -19,21 +19,25 @@
  * Paper     Dosovitskiy et al. 2021, arXiv:2010.11929, section 3.1.
  * Host      host/ops/patch.c          Test  tests/ops/test_patch.c
  */
+/* Patch (py, px) of picture b is this row. R rows of zeros are done here. */
+#define PATCH_OF_ROW                                                           \
+    const int row = block_row(C * Ph * Pw);                                    \
+    const int nx = W / Pw, T = R + H / Ph * nx;                                \
+    const int b = row / T, n = row % T - R, py = n / nx, px = n % nx;          \
+    const int K = C * Ph * Pw, end = block_end(K);                             \
+                                                                               \
+    out += (size_t)row * K;                                                    \
+    if (n < 0) {                                                               \
+        for (int k = block_begin(K); k < end; k++)                             \
+            VT_STORE(YT, out, k, 0.0f);                                        \
+        return;                                                                \
+    }
+
 kernel void patch(global VT_TYPE(YT) *restrict out,
                   global const VT_TYPE(XT) *restrict x, int S, int C, int H,
                   int W, int Ph, int Pw, int R)
 {
-    const int row = block_row(C * Ph * Pw);
-    const int nx = W / Pw, T = R + H / Ph * nx;
-    const int b = row / T, n = row % T - R, py = n / nx, px = n % nx;
-    const int K = C * Ph * Pw, end = block_end(K);
-
-    out += (size_t)row * K;
-    if (n < 0) {
-        for (int k = block_begin(K); k < end; k++)
-            VT_STORE(YT, out, k, 0.0f);
-        return;
-    }
+    PATCH_OF_ROW
     x += (size_t)b * S * H * W + (size_t)py * Ph * W + px * Pw;
     for (int k = block_begin(K); k < end; k++) {
         const int c = k / (Ph * Pw), i = k / Pw % Ph, j = k % Pw;
@@ -74,17 +78,7 @@ kernel void patch_rgb(global VT_TYPE(YT) *restrict out,
                       int Ph, int Pw, int R, float scale, float m0, float m1,
                       float m2, float s0, float s1, float s2)
 {
-    const int row = block_row(C * Ph * Pw);
-    const int nx = W / Pw, T = R + H / Ph * nx;
-    const int b = row / T, n = row % T - R, py = n / nx, px = n % nx;
-    const int K = C * Ph * Pw, end = block_end(K);
-
-    out += (size_t)row * K;
-    if (n < 0) {
-        for (int k = block_begin(K); k < end; k++)
-            VT_STORE(YT, out, k, 0.0f);
-        return;
-    }
+    PATCH_OF_ROW
     rgb += (((size_t)b * H + py * Ph) * W + px * Pw) * 3;
     for (int k = block_begin(K); k < end; k++) {
         const int c = k / (Ph * Pw), i = k / Pw % Ph, j = k % Pw;

@@ -108,10 +108,10 @@ vt_val vt_vit_patches(vt_plan *p, const vt_model *m, vt_val pixels)
 {
     const vt_config *c = vt_model_config(m);
 
-    return vt_dense(p,
-                    vt_patch_first(p, pixels, c->grey, c->patch_h, c->patch_w),
-                    "patch_embed.proj", c->width, c->patch_bias, VT_ACT_NONE,
-                    VT_NONE, VT_NONE);
+    return vt_dense(
+        p, vt_patch_behind(p, pixels, c->grey, c->patch_h, c->patch_w, 0),
+        "patch_embed.proj", c->width, c->patch_bias, VT_ACT_NONE, VT_NONE,
+        VT_NONE);
 }
 
 static bool at_stem(const vt_config *c)

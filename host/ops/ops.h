@@ -15,10 +15,8 @@ vt_val vt_normalise(vt_plan *p, vt_val rgb, float scale, const float mean[3],
 /* x[B,c,H,W] -> patch rows [B,N,c*P*P], row-major patches, (c,y,x) inside, as
  * a torch Conv2d weight [C,c,P,P] flattens. */
 vt_val vt_patch(vt_plan *p, vt_val x, int patch_h, int patch_w);
-/* The same of the first `count` channels; 0: all. */
-vt_val vt_patch_first(vt_plan *p, vt_val x, int count, int patch_h,
-                      int patch_w);
-/* On GPUs, for no gradient: behind `lead` rows of zeros of each picture. */
+/* The same of the first `count` channels; 0: all. On GPUs, for no gradient,
+ * behind `lead` rows of zeros of each picture. */
 vt_val vt_patch_behind(vt_plan *p, vt_val x, int count, int patch_h,
                        int patch_w, int lead);
 

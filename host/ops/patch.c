@@ -116,12 +116,7 @@ const vt_op vt_op_patch = {.name = "patch",
 
 vt_val vt_patch(vt_plan *p, vt_val x, int patch_h, int patch_w)
 {
-    return vt_patch_first(p, x, 0, patch_h, patch_w);
-}
-
-vt_val vt_patch_first(vt_plan *p, vt_val x, int count, int patch_h, int patch_w)
-{
-    return vt_patch_behind(p, x, count, patch_h, patch_w, 0);
+    return vt_patch_behind(p, x, 0, patch_h, patch_w, 0);
 }
 
 vt_val vt_patch_behind(vt_plan *p, vt_val x, int count, int patch_h,
