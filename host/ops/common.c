@@ -198,8 +198,7 @@ void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows)
         flat(k, p, (size_t)n, (size_t)rows);
 }
 
-/* Of n elements. */
-static int blocks(const vt_plan *p, int n)
+int vt_op_block_count(const vt_plan *p, int n)
 {
     const int each = lanes(p) * per(p);
 
@@ -208,32 +207,7 @@ static int blocks(const vt_plan *p, int n)
 
 void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows)
 {
-    vt_op_items(k, p, blocks(p, n), rows);
-}
-
-static vitcl_status launch(vt_plan *p, vt_step *s, const char *file,
-                           const char *name, int items, int rows,
-                           const char *format, va_list args)
-{
-    vt_kernel *k;
-
-    VT_RET(vt_op_kernel(&k, p, s, file, name));
-    VT_RET(vt_args_of(p, k, format, args));
-    vt_op_items(k, p, items, rows);
-    return VITCL_OK;
-}
-
-vitcl_status vt_op_launch_blocks(vt_plan *p, vt_step *s, const char *file,
-                                 const char *name, int n, int rows,
-                                 const char *format, ...)
-{
-    vitcl_status st;
-    va_list args;
-
-    va_start(args, format);
-    st = launch(p, s, file, name, blocks(p, n), rows, format, args);
-    va_end(args);
-    return st;
+    vt_op_items(k, p, vt_op_block_count(p, n), rows);
 }
 
 vitcl_status vt_op_launch_items(vt_plan *p, vt_step *s, const char *file,
@@ -241,10 +215,14 @@ vitcl_status vt_op_launch_items(vt_plan *p, vt_step *s, const char *file,
                                 const char *format, ...)
 {
     vitcl_status st;
+    vt_kernel *k;
     va_list args;
 
     va_start(args, format);
-    st = launch(p, s, file, name, n, rows, format, args);
+    VT_TRY(vt_op_kernel(&k, p, s, file, name));
+    VT_TRY(vt_args_of(p, k, format, args));
+    vt_op_items(k, p, n, rows);
+done:
     va_end(args);
     return st;
 }

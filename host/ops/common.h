@@ -90,6 +90,7 @@ typedef char vt_op_define[16];
 const char *vt_op_stored(vt_op_define out, const vt_plan *p, const char *name,
                          vt_val v);
 /* For kernels with common_work.cl's blocks: n elements, by rows. */
+int vt_op_block_count(const vt_plan *p, int n);
 void vt_op_blocks(vt_kernel *k, const vt_plan *p, int n, int rows);
 /* n work-groups of WG work-items. */
 void vt_op_groups(vt_kernel *k, const vt_plan *p, int n);
@@ -98,9 +99,8 @@ void vt_op_groups(vt_kernel *k, const vt_plan *p, int n);
 void vt_op_items(vt_kernel *k, const vt_plan *p, int n, int rows);
 /* Of a step with one kernel: vt_op_kernel(), vt_args() of the format and what
  * follows it, then vt_op_blocks() or vt_op_items() of n and rows. */
-vitcl_status vt_op_launch_blocks(vt_plan *p, vt_step *s, const char *file,
-                                 const char *name, int n, int rows,
-                                 const char *format, ...);
+#define vt_op_launch_blocks(p, s, file, name, n, ...)                          \
+    vt_op_launch_items(p, s, file, name, vt_op_block_count(p, n), __VA_ARGS__)
 vitcl_status vt_op_launch_items(vt_plan *p, vt_step *s, const char *file,
                                 const char *name, int n, int rows,
                                 const char *format, ...);
