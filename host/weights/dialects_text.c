@@ -19,16 +19,7 @@
 /* HF transformers: models/{clip,siglip}, class *TextTransformer. */
 static const vt_row hf_rows[] = {
     AS("embeddings.token_embedding.weight", "token_embed.weight"),
-    WITH("embeddings.position_embedding.weight", "pos_embed",
-         .layout = VT_TABLE),
-    AS(LAYERS "layer_norm1.%", "blocks.#.norm1.%"),
-    AS(LAYERS "layer_norm2.%", "blocks.#.norm2.%"),
-    WITH(LAYERS "self_attn.q_proj.%", ATTN "qkv.%", Q),
-    WITH(LAYERS "self_attn.k_proj.%", ATTN "qkv.%", K),
-    WITH(LAYERS "self_attn.v_proj.%", ATTN "qkv.%", V),
-    AS(LAYERS "self_attn.out_proj.%", ATTN "proj.%"),
-    AS(LAYERS "mlp.fc1.%", "blocks.#.mlp.fc1.%"),
-    AS(LAYERS "mlp.fc2.%", "blocks.#.mlp.fc2.%"),
+    TOWER_ROWS,
     AS("final_layer_norm.%", "norm.%"),
     AS("head.%", "head.%"),
     WITH("text_projection.weight", "head.weight", .whole = true),
