@@ -21,7 +21,8 @@
  * Work-group  wg_sum, wg_max, wg_row_sum, wg_row_square over WG work-items;
  *             tmp: WG floats of local memory. Every work-item gets the result.
  *             With WG=1, the form for CPUs, such a kernel is a plain loop over
- *             explicit vectors. vt_normalised, v: what layer norm does then.
+ *             explicit vectors. vt_normalised, v: what layer norm does then;
+ *             vt_normalise_row: all of it, of one row.
  * Columns     column_sum, by work-groups of COLUMNS_WIDE by COLUMNS_HIGH. With
  *             PARTS, each of so many in dimension 1 has a part of the rows,
  *             column_from(N) to column_end(N), and column_add() stores its sum
@@ -219,3 +220,29 @@ static inline float wg_row_square(global const VT_TYPE(XT) * x, int n,
 #define VT_ONE(i, p) (p)[i]
 VT_NORMALISED(float, vt_normalised, VT_ONE)
 VT_NORMALISED(floatv, vt_normalisedv, vloadv)
+
+static inline OUTLINED_CPU void
+vt_normalise_row(global VT_TYPE(YT) *restrict out, global float *restrict stat,
+                 global const VT_TYPE(XT) *restrict x,
+                 global const float *restrict gamma,
+                 global const float *restrict beta, int C, int take, int of,
+                 float eps, bool rms, int row, int lid, local float *tmp)
+{
+    x += (size_t)(row / take * of + row % take) * C;
+    out += (size_t)row * C;
+
+    const float mean = rms ? 0.0f : wg_row_sum(x, C, tmp) / C;
+    const float rstd = 1.0f / sqrt(wg_row_square(x, C, mean, tmp) / C + eps);
+
+    for (int c = lid * V; c + V <= C; c += WG * V)
+        VT_STOREV(
+            YT, out, c,
+            vt_normalisedv(VT_LOADV(XT, x, c), mean, rstd, gamma, beta, c));
+    for (int c = C / V * V + lid; c < C; c += WG)
+        VT_STORE(YT, out, c,
+                 vt_normalised(VT_LOAD(XT, x, c), mean, rstd, gamma, beta, c));
+    if (stat && lid == 0) {
+        stat[2 * row] = mean;
+        stat[2 * row + 1] = rstd;
+    }
+}

@@ -5,6 +5,7 @@
  *
  * gemm_dot        C[M,N] <- words of A, packed B, bias, scale, residual; words
  *                 of bf16 may be A itself
+ *                 NORM: norm[M,N] <- layer norm of C, as layernorm.cl
  * gemm_dot_peak   sink[items] <- rounds, value: as peak.cl, with these
  *                 instructions
  *
@@ -27,8 +28,8 @@
  *           time; with TILES (common_tiles.cl), of at most 32 rows.
  * Launch    gemm_dot: vt_kernel_tiles() of ceil(panels / group) * chunks;
  *           _peak: global {items}, local {1}.
- * Defines   V NV RA RB SAVED DOT TILES; ACT BIAS SCALE RESIDUAL; YT, how C is
- *           stored; CHAINS.
+ * Defines   V NV RA RB SAVED DOT TILES; ACT BIAS SCALE RESIDUAL; CT, how C is
+ *           stored; NORM RMS WG=1, YT, how norm is stored; CHAINS.
  * Numerics  Integer sums are exact: only rounding to words loses bits.
  *           bf16 sums as the instruction does, f16 in part in 16 bits.
  * Surprise  Inline assembly: only built where a probe has found that it
@@ -43,6 +44,9 @@
 #define NV 2
 #endif
 #define NW (NV * V)
+#ifndef CT
+#define CT f32
+#endif
 
 #if VT_DOT_BF16 || VT_DOT_F16
 #define sumv floatv
@@ -282,7 +286,7 @@ static inline void block(int height, sumv *s, global const int *restrict a,
  * panel's have no branch for each vector, and with a residual they go into s:
  * where C is written between loads of the residual, these wait for stores with
  * the same address modulo 4096. */
-static inline void finish(global VT_TYPE(YT) * c, sumv *s,
+static inline void finish(global VT_TYPE(CT) * c, sumv *s,
                           global const float *columns, global const int *sums,
                           float row, int zero, global const float *bias,
                           global const float *scale,
@@ -303,7 +307,7 @@ static inline void finish(global VT_TYPE(YT) * c, sumv *s,
             vt_words_put(c + at + v * V, x[v], x[v + 1]);
 #else
         EACH(v, NV)
-            VT_STOREV(YT, c, at + v * V, x[v]);
+            VT_STOREV(CT, c, at + v * V, x[v]);
 #endif
         return;
     }
@@ -312,13 +316,13 @@ static inline void finish(global VT_TYPE(YT) * c, sumv *s,
         float part[V];
 
         if (left >= V) {
-            VT_STOREV(YT, c, at, vt_epiloguev(x, bias, scale, residual, n, at));
+            VT_STOREV(CT, c, at, vt_epiloguev(x, bias, scale, residual, n, at));
             continue;
         }
         vstorev(x, 0, part);
         for (int i = 0; i < left; i++)
             VT_STORE(
-                YT, c, at + i,
+                CT, c, at + i,
                 vt_epilogue(part[i], bias, scale, residual, n + i, at + i));
     }
 }
@@ -339,11 +343,13 @@ static inline void finish(global VT_TYPE(YT) * c, sumv *s,
 #define ZERO_OF(m) (VT_KG == 4 ? zeros[m] : 0)
 
 #define ARGS                                                                   \
-    global VT_TYPE(YT) * c, global const int *restrict a,                      \
+    global VT_TYPE(CT) * c, global const int *restrict a,                      \
         global const int *restrict b, global const float *restrict bias,       \
         global const float *restrict scale, global const float *residual,      \
         int M, int N, int KW, int ldw, int ldc, int blocks, int big, int tall, \
-        int low, int chunks, int group, int most
+        int low, int chunks, int group, int most,                              \
+        global VT_TYPE(YT) *restrict norm, global const float *restrict gamma, \
+        global const float *restrict beta, float eps
 
 static inline OUTLINED void tile(ARGS, int id)
 {
@@ -407,12 +413,16 @@ static inline OUTLINED void tile(ARGS, int id)
 #ifdef RESIDUAL
                 for (int r = 0; N - n >= NW && r < height; r++)
                     EACH(v, NV)
-                        VT_STOREV(YT, c, (size_t)(row + r) * ldc + n + v * V,
+                        VT_STOREV(CT, c, (size_t)(row + r) * ldc + n + v * V,
                                   as_floatv(x[r * NV + v]));
 #endif
             }
         }
     }
+#ifdef NORM /* the group has all columns of its rows */
+    for (int row = FIRST_ROW(from); row < FIRST_ROW(to); row++)
+        vt_normalise_row(norm, 0, c, gamma, beta, N, 1, 1, eps, RMS, row, 0, 0);
+#endif
 #ifdef TILES
     TILE_RELEASE();
 #endif
@@ -423,7 +433,7 @@ gemm_dot(ARGS, volatile global int *taken, int tiles)
 {
     VT_EACH_TILE(id, taken, tiles)
         tile(c, a, b, bias, scale, residual, M, N, KW, ldw, ldc, blocks, big,
-             tall, low, chunks, group, most, id);
+             tall, low, chunks, group, most, norm, gamma, beta, eps, id);
 }
 #endif
 #endif

@@ -15,6 +15,9 @@
  * Host      host/gemm/dot.c, host/ops/layernorm.c
  * Test      tests/ops/test_gemm_forms.c, test_gemm_f16.c, test_layernorm.c
  */
+#ifndef RMS
+#define RMS 0
+#endif
 #ifndef DOT
 #define DOT VPMADDWD
 #endif
@@ -110,11 +113,7 @@ static inline INLINED void round_rows(ROW_ARGS, const bool norm)
         most[BLOCK_ROWS], wrong[BLOCK_ROWS];
 
     for (int r = 0; norm && r < rows; r++)
-#ifdef RMS
-        mean[r] = 0.0f;
-#else
-        mean[r] = wg_row_sum(FROM(r), K, 0) / K;
-#endif
+        mean[r] = RMS ? 0.0f : wg_row_sum(FROM(r), K, 0) / K;
     for (int r = 0; norm && r < rows; r++)
         rstd[r] = 1.0f / sqrt(wg_row_square(FROM(r), K, mean[r], 0) / K + eps);
     for (int r = 0; r < rows; r++) {

@@ -32,37 +32,10 @@
  *           arXiv:1910.07467.
  * Host      host/ops/layernorm.c      Test  tests/ops/test_layernorm.c
  */
-#ifdef RMS
-#define MEAN(mean) 0.0f
-#else
-#define MEAN(mean) (mean)
+#ifndef RMS
+#define RMS 0
 #endif
-
-static inline OUTLINED_CPU void
-normalise_row(global VT_TYPE(YT) *restrict out, global float *restrict stat,
-              global const VT_TYPE(XT) *restrict x,
-              global const float *restrict gamma,
-              global const float *restrict beta, int C, int take, int of,
-              float eps, int row, int lid, local float *tmp)
-{
-    x += (size_t)(row / take * of + row % take) * C;
-    out += (size_t)row * C;
-
-    const float mean = MEAN(wg_row_sum(x, C, tmp) / C);
-    const float rstd = 1.0f / sqrt(wg_row_square(x, C, mean, tmp) / C + eps);
-
-    for (int c = lid * V; c + V <= C; c += WG * V)
-        VT_STOREV(
-            YT, out, c,
-            vt_normalisedv(VT_LOADV(XT, x, c), mean, rstd, gamma, beta, c));
-    for (int c = C / V * V + lid; c < C; c += WG)
-        VT_STORE(YT, out, c,
-                 vt_normalised(VT_LOAD(XT, x, c), mean, rstd, gamma, beta, c));
-    if (stat && lid == 0) {
-        stat[2 * row] = mean;
-        stat[2 * row + 1] = rstd;
-    }
-}
+#define MEAN(mean) (RMS ? 0.0f : (mean))
 
 kernel WHOLE_GROUPS void layernorm(global VT_TYPE(YT) *restrict out,
                                    global float *restrict stat,
@@ -73,8 +46,8 @@ kernel WHOLE_GROUPS void layernorm(global VT_TYPE(YT) *restrict out,
 {
     local float tmp[WG];
 
-    normalise_row(out, stat, x, gamma, beta, C, take, of, eps, get_group_id(0),
-                  get_local_id(0), tmp);
+    vt_normalise_row(out, stat, x, gamma, beta, C, take, of, eps, RMS,
+                     get_group_id(0), get_local_id(0), tmp);
 }
 
 #define ROW_BYTES 64 /* a row has a multiple of them, with zeros at its end */

@@ -267,9 +267,30 @@ static vitcl_status rows_kernel(vt_kernel **out, const vt_gemm *g, int kind)
     return VITCL_OK;
 }
 
-/* A tile has 16 rows, whatever was tuned: two of them are a block. */
-static vt_rows divide(const vt_dev *dev, const vt_told *t)
+/* Work-groups with layer norm, at least. */
+static int norm_groups(const vt_dev *dev)
 {
+    return 2 * (int)vt_dev_info(dev)->compute_units;
+}
+
+/* Such a work-group has whole rows and reads all of B: much for a few rows,
+ * unless B stays in the L2 cache. The vectors must be those of layernorm.cl,
+ * for the same bits. */
+static bool norms(vt_dev *dev, const vt_told *t)
+{
+    const vt_gemm_desc *d = &t->d;
+    const int rows = d->batch * d->M / norm_groups(dev);
+
+    return by_tiles(t->dot) && bf16_words(d) && d->b_packed &&
+           d->out == VT_F32 && d->ldc == d->N && d->N <= 1024 &&
+           rows >= (d->N <= 384 ? TILE : 128) &&
+           vt_dev_vector(dev) == vt_dot_kinds[t->dot].lanes;
+}
+
+/* A tile has 16 rows, whatever was tuned: two of them are a block. */
+static vt_rows divide(const vt_dev *dev, const vt_told *t, bool norm)
+{
+    const int rows = t->d.batch * t->d.M;
     vt_rows_shape shape = t->rows;
     vt_rows s;
 
@@ -280,6 +301,16 @@ static vt_rows divide(const vt_dev *dev, const vt_told *t)
         shape.groups = VT_MIN(shape.groups, 4);
         shape.terms = 128;
         shape.any = true;
+    }
+    if (norm) { /* of all panels and so many equal blocks */
+        const int least = norm_groups(dev),
+                  groups = least * vt_divide_up(rows, least * shape.rows),
+                  blocks = vt_divide_up(rows, groups * shape.block);
+
+        shape.block = vt_divide_up(rows, groups * blocks);
+        shape.rows = blocks * shape.block;
+        shape.panels = vt_divide_up(t->d.N, columns(t->dot));
+        shape.groups = 0;
     }
     s = vt_rows_divide(dev, shape, &t->d, words(&t->d, t->dot));
     s.most = whole_steps(s.most, t->dot);
@@ -312,7 +343,8 @@ static vitcl_status bind(vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->t.d;
     const int kind = g->t.dot;
-    const vt_rows s = divide(g->dev, &g->t);
+    const vt_gemm_norm *norm = &g->bufs.norm;
+    const vt_rows s = divide(g->dev, &g->t, norm->buf[0]);
     const int v[] = {s.rows, d->N,     words(d, kind), stride(d, kind),
                      d->ldc, s.blocks, s.big,          s.tall,
                      s.low,  s.chunks, s.group,        s.most};
@@ -323,20 +355,26 @@ static vitcl_status bind(vt_gemm *g)
     if (!as_words(d))
         VT_RET(rows_kernel(&g->kernel[n++], g, kind));
     VT_RET(packed(&b, g, kind, &n));
-    snprintf(defines, sizeof defines, "%s -DRA=%d -DRB=%d -DSAVED=%d%s %s",
-             common(shape, kind), s.ra, s.rb, s.saved,
-             d->out != VT_BF16          ? ""
-             : vt_dot_here(VT_DOT_BF16) ? " -DYT=bf16 -DPUT_WORDS"
-                                        : " -DYT=bf16",
+    snprintf(defines, sizeof defines,
+             "%s -DRA=%d -DRB=%d -DSAVED=%d -DRMS=%d%s %s", common(shape, kind),
+             s.ra, s.rb, s.saved, norm->rms,
+             norm->buf[0]               ? " -DNORM -DWG=1 -DYT=bf16"
+             : d->out != VT_BF16        ? ""
+             : vt_dot_here(VT_DOT_BF16) ? " -DCT=bf16 -DPUT_WORDS"
+                                        : " -DCT=bf16",
              vt_gemm_defines(epilogue, d));
     VT_RET(
         vt_kernel_new(&g->kernel[n], g->dev, "gemm_dot", "gemm_dot", defines));
     VT_RET(vt_gemm_operands(g->kernel[n], g, a, b, v, VT_COUNT(v)));
-    VT_RET(vt_kernel_tiles(g->kernel[n], 6 + (unsigned)VT_COUNT(v),
+    for (unsigned i = 0; i < 3; i++)
+        VT_RET(vt_kernel_buf(g->kernel[n], 6 + (unsigned)VT_COUNT(v) + i,
+                             norm->buf[i]));
+    VT_RET(vt_kernel_float(g->kernel[n], 9 + (unsigned)VT_COUNT(v), norm->eps));
+    VT_RET(vt_kernel_tiles(g->kernel[n], 10 + (unsigned)VT_COUNT(v),
                            vt_divide_up(s.panels, s.group) * s.chunks));
-    snprintf(g->note, sizeof g->note, "native %s %dx%d%s",
-             vt_dot_kinds[kind].name, s.tall, s.nw,
-             g->t.tuned ? ", tuned" : "");
+    snprintf(g->note, sizeof g->note, "native %s %dx%d%s%s",
+             vt_dot_kinds[kind].name, s.tall, s.nw, g->t.tuned ? ", tuned" : "",
+             norm->buf[0] ? ", layer norm" : "");
     return VITCL_OK;
 }
 
@@ -370,6 +408,7 @@ const vt_form vt_form_dot = {.provider = "native",
                              .pack = pack,
                              .temp_bytes = temp_bytes,
                              .int_rows = int_rows,
+                             .norms = norms,
                              .bind = bind,
                              .free = drop,
                              .peak = peak};

@@ -120,6 +120,8 @@ struct vt_form {
     void (*int_rows)(vt_int_rows *out, vt_dev *dev, const vt_told *t);
     /* Can it leave C in int8, for the next product? NULL: never. */
     bool (*rounds)(vt_dev *dev, const vt_told *t);
+    /* Can it write a vt_gemm_norm, too, and faster? NULL: never. */
+    bool (*norms)(vt_dev *dev, const vt_told *t);
     /* Makes g->kernel[] or g->state from g->t and g->bufs. After an error,
      * run.c and free() free what was made before. */
     vitcl_status (*bind)(vt_gemm *g);

@@ -71,10 +71,18 @@ typedef struct vt_gemm_desc {
     vt_class device_class;
 } vt_gemm_desc;
 
+/* Layer norm of C's rows, or RMS norm, in bf16: vt_form.norms. */
+typedef struct vt_gemm_norm {
+    vt_buf *buf[3]; /* out or NULL: none; gamma, beta or NULL */
+    float eps;
+    bool rms;
+} vt_gemm_norm;
+
 /* Buffers of one multiplication; NULL if unused. `temp`: device memory of the
  * product's temp_bytes, used only while this gemm runs. */
 typedef struct vt_gemm_bufs {
     vt_buf *c, *a, *b, *bias, *scale, *residual, *temp;
+    vt_gemm_norm norm; /* its buffers outlive the gemm */
 } vt_gemm_bufs;
 /* Drops a reference on each. */
 void vt_gemm_bufs_free(const vt_gemm_bufs *b);
@@ -104,6 +112,7 @@ unsigned vt_gemm_launches(const vt_gemm *g);
 const char *vt_gemm_name(const vt_gemm *g); /* the provider's name */
 /* For vitcl plan: the kernel and its variant in a few words. */
 const char *vt_gemm_describe(const vt_gemm *g);
+bool vt_gemm_norms(const vt_gemm *g); /* has it a vt_gemm_norm? */
 void vt_gemm_free(vt_gemm *g);
 
 #endif

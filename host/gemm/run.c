@@ -221,6 +221,11 @@ unsigned vt_gemm_launches(const vt_gemm *g)
     return n;
 }
 
+bool vt_gemm_norms(const vt_gemm *g)
+{
+    return g->bufs.norm.buf[0] != NULL;
+}
+
 const char *vt_gemm_name(const vt_gemm *g)
 {
     return g->form->provider;

@@ -128,6 +128,9 @@ bool vt_op_patches(const vt_plan *p, vt_val x);
 vitcl_status vt_op_patches_of(vt_plan *p, vt_step *s, vt_val rgb,
                               const float f[7]);
 
+/* The layer norm behind linear layer x that its product may write, or none. */
+vitcl_status vt_op_norm_behind(vt_gemm_norm *out, vt_plan *p, vt_val x);
+
 /* vt_gemm_desc.apart of a product of x with n columns and the residual r, or
  * none. False: it has not the rows that vt_linear_args allows. */
 bool vt_op_apart(int *out, const vt_plan *p, vt_val x, vt_val r, int n);

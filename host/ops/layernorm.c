@@ -159,6 +159,19 @@ static vitcl_status lanes_rows(vt_plan *p, vt_step *s, vt_mma_choice c)
     return VITCL_OK;
 }
 
+vitcl_status vt_op_norm_behind(vt_gemm_norm *out, vt_plan *p, vt_val x)
+{
+    const vt_step *s = vt_plan_step(p, vt_value_of(p, x)->first + 1);
+
+    if (!s || !s->early || vt_value_of(p, s->out[OUT_Y])->dtype != VT_BF16)
+        return VITCL_OK;
+    out->eps = s->f[F_EPS];
+    out->rms = s->i[I_RMS];
+    for (int i = IN_GAMMA; i <= IN_BETA; i++)
+        VT_RET(vt_bind(&out->buf[i], p, s->in[i]));
+    return vt_bind(&out->buf[0], p, s->out[OUT_Y]);
+}
+
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vt_mma_choice c;
@@ -177,6 +190,11 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
                    vt_dim(p, s->in[IN_X], -1), s->i[I_TAKE], s->i[I_OF],
                    (double)s->f[F_EPS]));
     vt_op_groups(k, p, vt_op_rows(p, s->out[OUT_Y]));
+    s->passed = s->early &&
+                vt_gemm_norms(
+                    vt_plan_step(p, vt_value_of(p, s->in[IN_X])->first)->gemm);
+    if (s->passed)
+        snprintf(s->note, sizeof s->note, "in the step before");
     return VITCL_OK;
 }
 
@@ -249,6 +267,16 @@ const vt_op vt_op_layernorm = {.name = "layernorm",
                                .half_out = 1u << OUT_Y,
                                .cpu_stored = cpu_stored};
 
+/* Is x the linear layer before, which may compute this, too? */
+static bool early(const vt_plan *p, vt_val x, int of)
+{
+    const vt_step *before = vt_plan_step(p, vt_plan_steps(p) - 2);
+
+    return before && before->op == &vt_op_linear && before->out[0] == x &&
+           of == 1 && !vt_plan_settings(p)->backward &&
+           vt_plan_type(p) == VT_BF16 && vt_op_dots(p) == VT_DOT_BF16_TILES;
+}
+
 static vt_val append(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps,
                      int take, int of, bool is_rms, bool flat)
 {
@@ -260,6 +288,7 @@ static vt_val append(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps,
     s->i[I_TAKE] = take, s->i[I_OF] = of, s->i[I_RMS] = is_rms;
     s->i[I_FLAT] = flat;
     s->f[F_EPS] = eps;
+    s->early = early(p, x, of);
     return vt_step_add(p, s);
 }
 

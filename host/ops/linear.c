@@ -199,6 +199,8 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_bind(&b.bias, p, s->in[IN_BIAS]));
     VT_TRY(vt_bind(&b.scale, p, s->in[IN_SCALE]));
     VT_TRY(vt_bind(&b.residual, p, s->in[IN_RESIDUAL]));
+    if (x.form->norms && x.form->norms(vt_plan_settings(p)->dev, &x.told))
+        VT_TRY(vt_op_norm_behind(&b.norm, p, s->out[OUT_Y]));
     VT_TRY(bind(p, s, &x, &b));
 done:
     vt_buf_free(packed); /* s->gemm holds its own reference */

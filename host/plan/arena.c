@@ -106,6 +106,8 @@ static size_t collect(vt_plan *p, place *all)
                          0,         0,        vt_arena_next(p, v->bytes)};
         if (input) /* runs may be repeated without a new write */
             all[n].first = 0, all[n].last = (int)p->steps;
+        else
+            all[n].first -= p->step[v->first]->early;
         if (v->keep)
             all[n].last = (int)p->steps;
         n++;

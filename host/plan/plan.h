@@ -103,6 +103,7 @@ struct vt_step {
     char note[96];           /* kernel and variant, for vitcl plan */
     bool passed; /* launches nothing where the step before it ran, too: that has
                   * computed this one's results */
+    bool early; /* the step before may write its results: they have room then */
     vt_val streamed; /* a weight read before each launch, or VT_NONE */
     int slot;        /* the plan's slot that it is read into */
 };

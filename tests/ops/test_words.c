@@ -97,6 +97,23 @@ static vt_dtype stored(int i, const vt_value *v)
     return tiles && i != QKV && v->dim[v->rank - 1] % 32 ? VT_F32 : VT_BF16;
 }
 
+/* The product before the second layer norm writes it, where work-groups of
+ * whole rows have some. */
+static void check_norm(const vt_plan *p, const vt_case *c)
+{
+    const vt_step *s = vt_plan_step(p, vt_value_of(p, halves[2])->first + 1);
+    const int *d = c->in[0].dim;
+    const int least = 32 * (int)vt_dev_info(vt_test_device())->compute_units;
+
+    cr_expect_eq(strstr(s->note, "layer norm") != NULL,
+                 tiles && d[2] % 32 == 0 && d[0] * d[1] >= least, "%s: %s",
+                 c->name, s->note);
+    cr_expect_eq(
+        strcmp(vt_plan_step(p, vt_value_of(p, s->out[0])->first + 1)->note,
+               "in the step before") == 0,
+        strstr(s->note, "layer norm") != NULL);
+}
+
 /* Twice, with equal bits. */
 static float *run(size_t *n, const vt_case *c, const numbers *x,
                   vt_case_build build)
@@ -129,6 +146,8 @@ static float *run(size_t *n, const vt_case *c, const numbers *x,
         cr_expect_eq(vt_value_of(f.plan, halves[i])->dtype,
                      stored(i, vt_value_of(f.plan, halves[i])), "%s: value %d",
                      c->name, i);
+    if (halves[2] != VT_NONE)
+        check_norm(f.plan, c);
     for (int i = 0; i < VT_CASE_INS; i++)
         if (in[i] != VT_NONE && !c->in[i].param)
             vt_check(vt_plan_write(f.plan, in[i], x->f[i], x->n[i] * 4));
@@ -346,7 +365,8 @@ static vt_val block(vt_plan *p, const vt_val *in, const vt_case *c)
     h = halves[2] = vt_attention(p, h, a);
     l.w = in[3], l.residual = x;
     x = vt_linear(p, h, l);
-    h = vt_layernorm(p, x, in[1], VT_NONE, 1e-6f);
+    h = c->arg[1] ? vt_rmsnorm(p, x, in[1], 1e-6f, 0)
+                  : vt_layernorm(p, x, in[1], VT_NONE, 1e-6f);
     l.w = in[4], l.residual = VT_NONE, l.act = VT_ACT_GELU;
     h = halves[3] = vt_linear(p, h, l);
     l.w = in[5], l.residual = x, l.act = VT_ACT_NONE;
@@ -366,7 +386,7 @@ static void ref_of_block(double *out, const double *const *in, const vt_case *c)
     ref_heads(h, qkv, qkv + s.C, qkv + 2 * s.C, NULL, s.B, H, s.C / H, s.T, s.T,
               3 * s.C, 3 * s.C, 1 / sqrt((double)s.C / H), 0);
     ref_linear(x, h, in[3], NULL, NULL, in[0], m, s.C, s.C, 0);
-    ref_layernorm(h, x, in[1], NULL, s.B, s.T, s.C, s.T, 1e-6, 0);
+    ref_layernorm(h, x, in[1], NULL, s.B, s.T, s.C, s.T, 1e-6, c->arg[1]);
     ref_linear(wide, h, in[4], NULL, NULL, NULL, m, s.W, s.C, VT_ACT_GELU);
     ref_linear(out, wide, in[5], NULL, NULL, x, m, s.C, s.W, 0);
     free(h);
@@ -383,6 +403,14 @@ static const vt_case of_blocks[] = {
     {"2x17, 2 heads of 16",
      {X(2, 17, 32), P(1, 32), P(96, 32), P(32, 32), P(70, 32), P(32, 70)},
      {2},
+     .atol = 2e-2},
+    {"3x50, a head of 64",
+     {X(3, 50, 64), P(1, 64), P(192, 64), P(64, 64), P(96, 64), P(64, 96)},
+     {1},
+     .atol = 2e-2},
+    {"3x197, 2 heads of 48, rms",
+     {X(3, 197, 96), P(1, 96), P(288, 96), P(96, 96), P(38, 96), P(96, 38)},
+     {2, 1},
      .atol = 2e-2}};
 
 /* ---- softmax ---- */
