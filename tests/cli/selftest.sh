@@ -62,7 +62,7 @@ for good in 'native gives the known answer' 'f32 on all paths' 'bf16 on all path
     out_has "^$good +ok"
 done
 # A thousandth in all of them.
-wrong layernorm.cl 's/const float rstd = 1.0f/const float rstd = 1.001f/'
+wrong common_work.cl 's/const float rstd = 1.0f/const float rstd = 1.001f/'
 for bad in 'plain gives' 'native gives' 'f32, batch of 3, weights read once, sent'; do
     out_has "^$bad .*FAILED"
 done
