@@ -250,13 +250,13 @@ vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *orientation,
                             const uint8_t *data, size_t size,
                             const vt_decode_as *as, const char *name)
 {
-    const head head = jpeg_head(data, size);
+    const head begin = jpeg_head(data, size);
     int w = 0, h = 0, n = 0;
     vitcl_status st;
     uint8_t *rgb;
 
     (void)as; /* JPEG has no alpha */
-    if (head.no_memory)
+    if (begin.no_memory)
         return vt_fail(VITCL_ENOMEM, "%s: out of memory", name);
     st = size_of(&w, &h, data, size, "JPEG", name);
     if (st != VITCL_OK)
@@ -264,14 +264,14 @@ vitcl_status vt_decode_jpeg(vt_picture *out, unsigned *orientation,
     rgb = stbi_load_from_memory(data, (int)size, &w, &h, &n, 3);
     if (!rgb)
         return failed("JPEG", name);
-    if (!has_end(data, size, head.scan) &&
-        (head.progressive || size > INT_MAX / 2 ||
+    if (!has_end(data, size, begin.scan) &&
+        (begin.progressive || size > INT_MAX / 2 ||
          !is_whole(data, size, rgb, 3 * (size_t)w * (size_t)h))) {
         free(rgb);
         return vt_fail(VITCL_ECORRUPT, "%s: the JPEG is truncated", name);
     }
     vt_picture_note(VT_NOTE_APPROXIMATE);
-    *orientation = head.orientation;
+    *orientation = begin.orientation;
     *out = (vt_picture){(uint32_t)w, (uint32_t)h, rgb};
     return VITCL_OK;
 }
