@@ -339,35 +339,3 @@ vitcl_status vt_text_run(float *out, vitcl_text *t, const int32_t *ids,
                            : "");
     return VITCL_OK;
 }
-
-vitcl_status vt_text_embed(float *out, vitcl_text *t, const int32_t *ids,
-                           const char *const *utf8, uint32_t n)
-{
-    const size_t each = t->features;
-    vitcl_status st = VITCL_OK;
-    float *made = NULL;
-
-    VT_TRY(vt_new(&made, n, each * sizeof *made));
-    for (size_t i = 0; i < n; i += t->batch) {
-        const uint32_t m = (uint32_t)VT_MIN(t->batch, n - i);
-
-        VT_TRY(utf8 ? vt_text_words(made + i * each, t, utf8 + i, m)
-                    : vt_text_run(made + i * each, t, ids + i * t->context,
-                                  NULL, m));
-    }
-    memcpy(out, made, n * each * sizeof *out);
-done:
-    free(made);
-    return st;
-}
-
-vitcl_status vitcl_text_embed_tokens(float *out, vitcl_text *text,
-                                     const int32_t *ids, uint32_t n)
-{
-    VT_GIVEN(out);
-    VT_GIVEN(text);
-    VT_GIVEN(ids);
-    if (n == 0)
-        return VITCL_OK;
-    VT_RETURN_ALONE(text, "text", vt_text_embed(out, text, ids, NULL, n));
-}

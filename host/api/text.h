@@ -47,11 +47,5 @@ struct vitcl_text {
  * of tokens before the padding, or NULL: there is none. */
 vitcl_status vt_text_run(float *out, vitcl_text *t, const int32_t *ids,
                          const uint32_t *counts, uint32_t n);
-/* Vectors of n texts, in batches: of ids, or of utf8 unless that is NULL. */
-vitcl_status vt_text_embed(float *out, vitcl_text *t, const int32_t *ids,
-                           const char *const *utf8, uint32_t n);
-/* text_words.c: of at most one batch */
-vitcl_status vt_text_words(float *out, vitcl_text *t, const char *const *utf8,
-                           uint32_t n);
 
 #endif

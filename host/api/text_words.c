@@ -38,8 +38,9 @@ done:
     return st;
 }
 
-vitcl_status vt_text_words(float *out, vitcl_text *t, const char *const *utf8,
-                           uint32_t n)
+/* Of at most one batch. */
+static vitcl_status run_texts(float *out, vitcl_text *t,
+                              const char *const *utf8, uint32_t n)
 {
     bool cut;
 
@@ -49,6 +50,39 @@ vitcl_status vt_text_words(float *out, vitcl_text *t, const char *const *utf8,
         atomic_fetch_add(&t->cut, cut);
     }
     return vt_text_run(out, t, t->ids, t->counts, n);
+}
+
+/* In batches: of ids, or of utf8 unless that is NULL. */
+static vitcl_status embed(float *out, vitcl_text *t, const int32_t *ids,
+                          const char *const *utf8, uint32_t n)
+{
+    const size_t each = t->features;
+    vitcl_status st = VITCL_OK;
+    float *made = NULL;
+
+    VT_TRY(vt_new(&made, n, each * sizeof *made));
+    for (size_t i = 0; i < n; i += t->batch) {
+        const uint32_t m = (uint32_t)VT_MIN(t->batch, n - i);
+
+        VT_TRY(utf8 ? run_texts(made + i * each, t, utf8 + i, m)
+                    : vt_text_run(made + i * each, t, ids + i * t->context,
+                                  NULL, m));
+    }
+    memcpy(out, made, n * each * sizeof *out);
+done:
+    free(made);
+    return st;
+}
+
+vitcl_status vitcl_text_embed_tokens(float *out, vitcl_text *text,
+                                     const int32_t *ids, uint32_t n)
+{
+    VT_GIVEN(out);
+    VT_GIVEN(text);
+    VT_GIVEN(ids);
+    if (n == 0)
+        return VITCL_OK;
+    VT_RETURN_ALONE(text, "text", embed(out, text, ids, NULL, n));
 }
 
 static vitcl_status all_given(const char *const *texts, uint32_t n,
@@ -69,7 +103,7 @@ vitcl_status vitcl_text_embed(float *out, vitcl_text *text,
     if (n == 0)
         return VITCL_OK;
     VT_RET(all_given(utf8, n, __func__));
-    VT_RETURN_ALONE(text, "text", vt_text_embed(out, text, NULL, utf8, n));
+    VT_RETURN_ALONE(text, "text", embed(out, text, NULL, utf8, n));
 }
 
 /* ---- labels ---- */
@@ -142,8 +176,8 @@ static vitcl_status run_some(const job *j, uint64_t first, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         VT_TRY(fill(&j->texts[i], j->prompts[(first + i) % j->each],
                     j->labels[(first + i) / j->each]));
-    VT_TRY(vt_text_words(j->vectors, j->text, (const char *const *)j->texts,
-                         count));
+    VT_TRY(
+        run_texts(j->vectors, j->text, (const char *const *)j->texts, count));
     for (uint32_t i = 0; i < count; i++)
         add_unit(j->sum + (first + i) / j->each * wide, j->vectors + i * wide,
                  wide);

@@ -223,7 +223,7 @@ unsigned vt_gemm_launches(const vt_gemm *g)
 
 bool vt_gemm_norms(const vt_gemm *g)
 {
-    return g->bufs.norm.buf[0] != NULL;
+    return g && g->bufs.norm.buf[0];
 }
 
 const char *vt_gemm_name(const vt_gemm *g)

@@ -267,14 +267,14 @@ const vt_op vt_op_layernorm = {.name = "layernorm",
                                .half_out = 1u << OUT_Y,
                                .cpu_stored = cpu_stored};
 
-/* Is x the linear layer before, which may compute this, too? */
+/* Is x of the step before, whose product may write this, too? */
 static bool early(const vt_plan *p, vt_val x, int of)
 {
     const vt_step *before = vt_plan_step(p, vt_plan_steps(p) - 2);
 
-    return before && before->op == &vt_op_linear && before->out[0] == x &&
-           of == 1 && !vt_plan_settings(p)->backward &&
-           vt_plan_type(p) == VT_BF16 && vt_op_dots(p) == VT_DOT_BF16_TILES;
+    return before && before->out[0] == x && of == 1 &&
+           !vt_plan_settings(p)->backward && vt_plan_type(p) == VT_BF16 &&
+           vt_op_dots(p) == VT_DOT_BF16_TILES;
 }
 
 static vt_val append(vt_plan *p, vt_val x, vt_val gamma, vt_val beta, float eps,
