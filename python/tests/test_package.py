@@ -428,6 +428,21 @@ class Training(unittest.TestCase):
         with self.assertRaisesRegex(vitcl.VitclError, "^settings: .*optimiser"):
             vitcl.finetune(TINY, self.at / "photos", self.at / "x", settings={"optimiser": 1})
 
+    def test_lora(self):
+        def weight(folder):
+            data = (folder / "model.safetensors").read_bytes()
+            size = int.from_bytes(data[:8], "little")
+            told = json.loads(data[8:8 + size])["blocks.0.attn.qkv.weight"]
+            begin, end = (8 + size + at for at in told["data_offsets"])
+            type_, left = {"BF16": (np.uint16, 16), "F32": (np.uint32, 0)}[told["dtype"]]
+            bits = np.frombuffer(data[begin:end], type_).astype(np.uint32) << left
+            return bits.view(np.float32).reshape(told["shape"])
+
+        vitcl.finetune(TINY, self.at / "photos", self.at / "lora", epochs=2, batch=8, lr=0.1,
+                       split="train", lora=2)
+        changed = weight(self.at / "lora") - weight(TINY)
+        self.assertEqual(np.linalg.matrix_rank(changed, 1e-5), 2)
+
     def test_train(self):
         last = vitcl.train("vit-ti/16", self.at / "photos", self.at / "scratch", batch=24,
                            height=32, width=32, split="train", settings={"optimizer": "sgd"})
