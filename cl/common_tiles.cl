@@ -95,7 +95,7 @@ static inline void tile_product(float *to, int lds, const int *a, int lda,
             const int second = j + 1 < vectors ? 16 : 0;
 
             TILE_SUMS(s, lds, second, rows, 16, lda * 4, 16 * lda, w, ldb, n,
-                      !more, m > 16, w, 0)
+                      !more, m > 16, (global int *)0, 0)
         }
     TILE_RELEASE();
 }

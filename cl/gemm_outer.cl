@@ -250,7 +250,8 @@ static BLOCK void block(local float *restrict s, local const copied *restrict a,
 #ifdef TILES
     local int *const s0 = (local int *)s;
 
-    TILE_SUMS(s0, NW, V, a, 16 * RA, 64, 256, b, NW, kc, first, true, b, 0);
+    TILE_SUMS(s0, NW, V, a, 16 * RA, 64, 256, b, NW, kc, first, true,
+              (global int *)0, 0);
     for (int r = 0; whole && r < RA; r++, c += ldc)
         EACH(v, NV)
             vstorev(BEFORE(vloadv(v, c)) vloadv(r * NV + v, s), v, c);
