@@ -34,6 +34,9 @@ import vitcl  # noqa: E402
 from vitcl import _c  # noqa: E402
 
 DATA = pathlib.Path(os.environ["VT_DATA"])
+sys.path.insert(1, str(DATA.parent / "support"))
+import tensors  # noqa: E402
+
 CIFAR = "builtin:cifar10"
 TINY, WORDS = DATA / "models/timm_vit", DATA / "text/hf_words"
 PICTURES = [DATA / "sample.jpg", DATA / "small.png"] + sorted(
@@ -430,13 +433,8 @@ class Training(unittest.TestCase):
 
     def test_lora(self):
         def weight(folder):
-            data = (folder / "model.safetensors").read_bytes()
-            size = int.from_bytes(data[:8], "little")
-            told = json.loads(data[8:8 + size])["blocks.0.attn.qkv.weight"]
-            begin, end = (8 + size + at for at in told["data_offsets"])
-            type_, left = {"BF16": (np.uint16, 16), "F32": (np.uint32, 0)}[told["dtype"]]
-            bits = np.frombuffer(data[begin:end], type_).astype(np.uint32) << left
-            return bits.view(np.float32).reshape(told["shape"])
+            shape, numbers = tensors.numbers(folder / "model.safetensors")["blocks.0.attn.qkv.weight"]
+            return np.reshape(numbers, shape)
 
         vitcl.finetune(TINY, self.at / "photos", self.at / "lora", epochs=2, batch=8, lr=0.1,
                        split="train", lora=2)

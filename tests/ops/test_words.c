@@ -101,17 +101,15 @@ static vt_dtype stored(int i, const vt_value *v)
  * whole rows have some. */
 static void check_norm(const vt_plan *p, const vt_case *c)
 {
-    const vt_step *s = vt_plan_step(p, vt_value_of(p, halves[2])->first + 1);
-    const int *d = c->in[0].dim;
+    const int at = vt_value_of(p, halves[2])->first + 1, *d = c->in[0].dim;
+    const char *note = vt_plan_step(p, at)->note,
+               *next = vt_plan_step(p, at + 1)->note;
     const int least = 32 * (int)vt_dev_info(vt_test_device())->compute_units;
+    const bool writes = strstr(note, "layer norm") != NULL;
 
-    cr_expect_eq(strstr(s->note, "layer norm") != NULL,
-                 tiles && d[2] % 32 == 0 && d[0] * d[1] >= least, "%s: %s",
-                 c->name, s->note);
-    cr_expect_eq(
-        strcmp(vt_plan_step(p, vt_value_of(p, s->out[0])->first + 1)->note,
-               "in the step before") == 0,
-        strstr(s->note, "layer norm") != NULL);
+    cr_expect_eq(writes, tiles && d[2] % 32 == 0 && d[0] * d[1] >= least,
+                 "%s: %s", c->name, note);
+    cr_expect_eq(strcmp(next, "in the step before") == 0, writes, "%s", next);
 }
 
 /* Twice, with equal bits. */
