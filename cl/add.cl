@@ -8,7 +8,6 @@
  * add_channels   out[B,C,S] = relu(x[B,C,S] + b[C] + residual[B,C,S])
  * add_to         sum[n] += x[n]
  * add_rows_grad  dy[R] += sum_n dx[n,R]
- * add_column_parts  a, b[C] += sum_i sums[i,2,C]; either may be NULL
  *
  * residual may be NULL; relu is 0 or 1.
  *
@@ -17,8 +16,7 @@
  *           add_grid: global {ceil(C / (PER*V)), B*T}
  *           add_channels: global {ceil(S / (PER*V)), B*C}
  *           add_grid_grad: global {C/2, rows of dtable}
- *           add_rows_grad: global {8 * ceil(R / 8), 32 * parts}, local {8, 32}
- *           add_column_parts: global {C}
+ *           add_rows_grad: global {8 * ceil(R / 8), 32}, local {8, 32}
  *           add_rows_grad__cols: for CPUs, global {ceil(R / 4V)}
  * Local     add_rows_grad: 256 floats.
  * Defines   V, PER (common.cl); forward kernels: XT (a, x), RST (b, residual)
@@ -137,39 +135,18 @@ kernel void add_grid_grad(global float *restrict dtable,
 }
 
 kernel void add_rows_grad(global float *restrict dy,
-                          global const float *restrict dx, int N,
-                          int R COLUMN_SUMS)
+                          global const float *restrict dx, int N, int R)
 {
     local float tmp[COLUMNS_HIGH][COLUMNS_WIDE];
-    const int c = get_global_id(0), j = get_local_id(1), end = column_end(N);
+    const int c = get_global_id(0), j = get_local_id(1);
     float s = 0.0f;
 
     if (c < R)
-        for (int n = column_from(N) + j; n < end; n += COLUMNS_HIGH)
+        for (int n = j; n < N; n += COLUMNS_HIGH)
             s += dx[(size_t)n * R + c];
     s = column_sum(s, tmp);
     if (j == 0 && c < R)
-        column_add(dy, 0, c, s, R);
-}
-
-/* The parts in order. */
-kernel void add_column_parts(global float *restrict a, global float *restrict b,
-                             global const float *restrict sums, int parts,
-                             int C)
-{
-    const int c = item_x(C);
-    float s = 0.0f, t = 0.0f;
-
-    if (c >= C)
-        return;
-    for (int i = 0; i < parts; i++) {
-        s += a ? sums[2 * i * C + c] : 0.0f;
-        t += b ? sums[(2 * i + 1) * C + c] : 0.0f;
-    }
-    if (a)
-        a[c] += s;
-    if (b)
-        b[c] += t;
+        dy[c] += s;
 }
 
 kernel void add_rows_grad__cols(global float *restrict dy,

@@ -20,9 +20,7 @@
  *           D, a multiple of 8; BIAS LINES QT KVT YT as in attention.cl; WM,
  *           FQ; KEYS, a multiple of 16 or, on AMD, of 32. q and kv are of TYPE
  *           or both f32, and rows of theirs begin at multiples of 16 bytes.
- *           WIDE_Y: so do those of out, which is of TYPE. TAIL: the last tile
- *           has code of its own, which leaves out keys past the end (16 at a
- *           time) and alone tests for them; the same bits.
+ *           WIDE_Y: so do those of out, which is of TYPE.
  * Numerics  q and kv of f32 are rounded to TYPE. Sums are f32, in an order that
  *           depends on D, T, KEYS and KIND alone. p is rounded to 16 bits, but
  *           not in the sum by which out is divided. With q and kv of f32 it is
@@ -99,32 +97,12 @@
 #define POWER(x, m, n) EXP2(fma(x, FACTOR, -base[n]))
 #endif
 
-/* What the tile k, v of keys from j0 on gives to the sums; where p is NaN, so
- * is the sum of all p. */
+/* What a tile gives to the sums; where p is NaN, so is the sum of all p. */
 #if FULL_ROWS
 #define ADD_VALUES ADD_SPLIT_SUMS(o, s, v)
 #else
 #define ADD_VALUES ADD_SUMS_OF_NUMBERS(o, s, v)
 #endif
-#define COMPUTE_TILE                                                           \
-    EACH(m, FQ)                                                                \
-        EACH(e, SCORES)                                                        \
-            s[m][e] = 0.0f;                                                    \
-    ADD_SCORES(s, fq, k)                                                       \
-    EACH_FRAGMENT(m, FQ)                                                       \
-    {                                                                          \
-        float base[PER_LANE], keep[PER_LANE];                                  \
-                                                                               \
-        RAISE_MAXIMUM(m, s[m], top[m], base, all[m], keep)                     \
-        EACH_FRAGMENT(e, SCORES)                                               \
-        if (HAS_KEY(e / (SCORES / (KEYS / 16)) * 16)) {                        \
-            s[m][e] = POWER(s[m][e], m, OWN(e));                               \
-            all[m][OWN(e)] += s[m][e];                                         \
-        }                                                                      \
-        EACH(e, SUMS)                                                          \
-            o[m][e] *= keep[OWN(e)];                                           \
-    }                                                                          \
-    ADD_VALUES
 
 /* Of row n of fragment m. Four lanes have two neighbours each of every eight
  * numbers: they exchange those of four times eight, and store 16 bytes each. */
@@ -154,7 +132,7 @@
 #endif
 
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
-attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV ROUND_ARGS)
+attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV)
 {
     local uint4 tk[STAGES][ROWS_CHUNKS], tv[STAGES][V_CHUNKS];
     SCRATCHES
@@ -167,7 +145,6 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV ROUND_ARGS)
     chunk rk[NK], rv[VALUES];
 #endif
 
-    BEHIND_INTS(out);
     q += VT_Q_AT(b) + h * D;
     kv += VT_KV_AT(b) + h * D;
     BIAS_ROWS
@@ -207,17 +184,24 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV ROUND_ARGS)
         if (AHEAD && j0 + KEYS < T)
             BRING_TILE(j0 + KEYS);
 #endif
-#ifdef TAIL
-        if (j0 + KEYS <= T) {
-            enum { LAST = 0 };
-            COMPUTE_TILE
-        } else {
-            enum { LAST = 1 };
-            COMPUTE_TILE
+        EACH(m, FQ)
+            EACH(e, SCORES)
+                s[m][e] = 0.0f;
+        ADD_SCORES(s, fq, k)
+        EACH_FRAGMENT(m, FQ)
+        {
+            float base[PER_LANE], keep[PER_LANE];
+
+            RAISE_MAXIMUM(m, s[m], top[m], base, all[m], keep)
+            EACH_FRAGMENT(e, SCORES)
+            {
+                s[m][e] = POWER(s[m][e], m, OWN(e));
+                all[m][OWN(e)] += s[m][e];
+            }
+            EACH(e, SUMS)
+                o[m][e] *= keep[OWN(e)];
         }
-#else
-        COMPUTE_TILE
-#endif
+        ADD_VALUES
     }
     EACH_FRAGMENT(m, FQ)
     {
@@ -236,8 +220,5 @@ attention_mma(global VT_TYPE(YT) *restrict out, VT_QKV ROUND_ARGS)
                                  o[m][e] * all[m][n]);
         }
     }
-    VT_ROUND(YT, out, B * Tq, H * D, b * Tq + first,
-             b * Tq + min(first + QUERIES, Tq), H,
-             filled + b * blocks + first / QUERIES, tk);
 }
 #endif

@@ -14,8 +14,6 @@
  * Epilogue    vt_epilogue, 4, 8, 16, v: residual + scale * act(v + bias). The
  *             defines BIAS, SCALE, RESIDUAL and ACT say which terms exist;
  *             TIMES: the residual is a factor; RST: how it is stored.
- *             PICTURE and APART: so many numbers of C, and of the residual, are
- *             a picture's.
  */
 /* as vt_type_number() in host/ocl/precision.h */
 #define F32 0
@@ -142,16 +140,6 @@ VT_STORAGE(16)
 #define VT_LOADV(t, p, i) VT_JOIN(VT_JOIN(load, V), VT_JOIN(_, t))(p, i)
 #define VT_STORE(t, p, i, v) VT_JOIN(store_, t)(p, i, v)
 #define VT_STOREV(t, p, i, v) VT_JOIN(VT_JOIN(store, V), VT_JOIN(_, t))(p, i, v)
-/* The step of a row of int8 numbers, whose largest magnitude has these bits. */
-static inline float vt_step_of(uint most)
-{
-    return most < 0x7f800000u ? as_float(most) / 127.0f : NAN;
-}
-/* From -127 to 127. Oclgrind has no clamp(int4, int, int). */
-#define VT_BYTESV(v)                                                           \
-    VT_JOIN(convert_char, V)                                                   \
-    (clamp(VT_JOIN(VT_JOIN(convert_int, V), _rte)(v), (VT_JOIN(int, V))(-127), \
-           (VT_JOIN(int, V))(127)))
 
 /* ---- GEMM epilogue ---- */
 
@@ -171,16 +159,10 @@ static inline float vt_step_of(uint most)
 #else
 #define VT_MUL_SCALE(load)
 #endif
-#ifdef PICTURE
-#define VT_RESIDUAL(at)                                                        \
-    ((uint)(at) / PICTURE * (size_t)APART + (uint)(at) % PICTURE)
-#else
-#define VT_RESIDUAL(at) at
-#endif
 #ifdef TIMES
-#define VT_ADD_RESIDUAL(load) v *= load(residual, VT_RESIDUAL(at))
+#define VT_ADD_RESIDUAL(load) v *= load(residual, at)
 #elif defined(RESIDUAL)
-#define VT_ADD_RESIDUAL(load) v += load(residual, VT_RESIDUAL(at))
+#define VT_ADD_RESIDUAL(load) v += load(residual, at)
 #else
 #define VT_ADD_RESIDUAL(load)
 #endif

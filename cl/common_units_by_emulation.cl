@@ -111,9 +111,6 @@ static inline float from_lane_emulated(float v, int mask, local uint *x,
     c[i_][j_][e_] = add_word(                                                  \
         swizzled_word(a, i_ * 64 + own % 4 * 16 + C_ROW(lane, e_), w_),        \
         swizzled_word(b, j_ * NI + C_COLUMN(lane, e_), w_), c[i_][j_][e_])
-#define DECLARE_SUMS()
-#define WGMMA_LATER(c, a, b, more) WGMMA_STRIP(c, a, b)
-#define TAKE_SUMS(c)
 #define COMMIT()
 #define WAIT(n)
 #define EACH_FRAGMENT(i, n) _Pragma("nounroll") for (int i = 0; i < n; i++)
@@ -125,7 +122,6 @@ static inline float from_lane_emulated(float v, int mask, local uint *x,
 #define LOAD_WORDS(r, p)                                                       \
     EACH(i_, 8)                                                                \
     (r)[i_] = ((const local uint *)(p))[i_ * LANES + lane]
-#define FAR_HALVES(p) ((ushort2)((p)[lane], (p)[LANES + lane]))
 #define LOAD_FAR_WORDS(r, p)                                                   \
     EACH(i_, 8)                                                                \
     (r)[i_] = ((const global uint *)(p))[i_ * LANES + lane]

@@ -3,8 +3,7 @@
  *
  * LOAD_ROWS(a, p), LOAD_WORDS(b, p): a fragment that begins there in local
  * memory: of A row after row, of B the words of all columns, then their next
- * words. LOAD_FAR_WORDS(b, p): of global memory; FAR_HALVES(p): two of a row's
- * 16 bits there, LANES apart. PLAIN_READS: local memory is
+ * words. LOAD_FAR_WORDS(b, p): of global memory. PLAIN_READS: local memory is
  * read word by word, because the driver lacks cl_intel_subgroup_local_block_io.
  *
  * Source    cl_intel_subgroup_matrix_multiply_accumulate,
@@ -26,9 +25,6 @@ typedef float8 sum8;
 #endif
 __attribute__((overloadable)) uint8
 intel_sub_group_block_read8(const global uint *);
-__attribute__((overloadable)) ushort2
-intel_sub_group_block_read_us2(const global ushort *);
-#define FAR_HALVES(p) intel_sub_group_block_read_us2(p)
 #define LOAD_FAR_WORDS(r, p)                                                   \
     vstore8(intel_sub_group_block_read8((const global uint *)(p)), 0, r)
 #ifdef PLAIN_READS

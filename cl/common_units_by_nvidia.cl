@@ -7,8 +7,7 @@
  * have arrived; COPY16_OF: some of the 16 bytes, and zeros.
  * With WGMMA, on sm_90: WGMMA_STRIP(c, a, b), products of 64 FM rows by 128
  * columns and 16 words, by four sub-groups at once, whose factors are in local
- * memory; SHOW_COPIES, before the barrier that comes before it. With HIDDEN,
- * where FM is 1: DECLARE_SUMS, WGMMA_LATER and at the end TAKE_SUMS.
+ * memory; SHOW_COPIES, before the barrier that comes before it.
  *
  * Source    PTX ISA, "Matrix multiply-accumulate using mma instruction"
  */
@@ -102,11 +101,9 @@ static inline float exp2_down(float v)
 #define WGMMA_TYPES "m64n128k32.s32.s8.s8"
 #define WGMMA_END ";"
 #define SUM_IO "+r"
-#define SUM_OUT "=r"
 #else
 #define WGMMA_END ", 1, 1, 0, 0;"
 #define SUM_IO "+f"
-#define SUM_OUT "=f"
 #endif
 #if TYPE == BF16
 #define WGMMA_TYPES "m64n128k16.f32.bf16.bf16"
@@ -144,54 +141,6 @@ static inline float exp2_down(float v)
             EACH(j_, FN)                                                       \
                 __asm__ volatile("" : IO4(c[i_][j_])::"memory");               \
     } while (0)
-#ifdef HIDDEN
-/* The same with sums that the compiler does not see: registers of PTX. If it
- * saw them, it would move them between strips, and the assembler would wait for
- * each instruction's end. `more`: are there earlier strips? This one is read
- * until the next one's WGMMA_LATER, or TAKE_SUMS. */
-#define LIST16(p)                                                              \
-    p "0," p "1," p "2," p "3," p "4," p "5," p "6," p "7," p "8," p "9," p    \
-      "10," p "11," p "12," p "13," p "14," p "15"
-#define HIDDEN64                                                               \
-    "{" LIST16("%%sA") "," LIST16("%%sB") "," LIST16("%%sC") "," LIST16(       \
-        "%%sD") "}"
-#define DECLARE_SUMS()                                                         \
-    __asm__ volatile(".reg .b32 %%sA<16>; .reg .b32 %%sB<16>;\n\t"             \
-                     ".reg .b32 %%sC<16>; .reg .b32 %%sD<16>;\n\t"             \
-                     ".reg .pred %%more;" ::                                   \
-                         : "memory")
-#define WGMMA_LATER(c, a, b, more)                                             \
-    do {                                                                       \
-        const ulong a_ = DESCRIBE(a), b_ = DESCRIBE(b);                        \
-                                                                               \
-        __asm__ volatile("setp.ne.s32 %%more, %4, 0;\n\t"                      \
-                         "//90a wgmma.fence.sync.aligned;\n\t"                 \
-                         "//90a wgmma.mma_async.sync.aligned." WGMMA_TYPES     \
-                         " " HIDDEN64 ", %0, %1, %%more" WGMMA_END "\n\t"      \
-                         "//90a wgmma.mma_async.sync.aligned." WGMMA_TYPES     \
-                         " " HIDDEN64 ", %2, %3, 1" WGMMA_END "\n\t"           \
-                         "//90a wgmma.commit_group.sync.aligned;\n\t"          \
-                         "//90a wgmma.wait_group.sync.aligned 1;" ::"l"(a_),   \
-                         "l"(b_), "l"(a_ + 2), "l"(b_ + 2), "r"((int)(more))   \
-                         : "memory");                                          \
-    } while (0)
-#define TAKE4(c, p, i, j, k, l)                                                \
-    __asm__ volatile("mov.b32 %0, %%" p i "; mov.b32 %1, %%" p j               \
-                     "; mov.b32 %2, %%" p k "; mov.b32 %3, %%" p l ";"         \
-                     : SUM_OUT((c)[0]), SUM_OUT((c)[1]), SUM_OUT((c)[2]),      \
-                       SUM_OUT((c)[3])::"memory")
-#define TAKE16(c, p)                                                           \
-    TAKE4((c)[0], p, "0", "1", "2", "3");                                      \
-    TAKE4((c)[1], p, "4", "5", "6", "7");                                      \
-    TAKE4((c)[2], p, "8", "9", "10", "11");                                    \
-    TAKE4((c)[3], p, "12", "13", "14", "15")
-#define TAKE_SUMS(c)                                                           \
-    __asm__ volatile("//90a wgmma.wait_group.sync.aligned 0;" ::: "memory");   \
-    TAKE16((c)[0], "sA");                                                      \
-    TAKE16((c)[0] + 4, "sB");                                                  \
-    TAKE16((c)[0] + 8, "sC");                                                  \
-    TAKE16((c)[0] + 12, "sD")
-#endif
 #endif
 #define SUBGROUP
 #endif

@@ -28,7 +28,6 @@
  *           keys j0 on; their running maximum top, and base, which is top as an
  *           exponent of 2; all is multiplied by keep, what the new maximum
  *           leaves of the old.
- *           With TAIL, keys from T on are left out, 16 or MI at a time.
  * Defines   those of the programs.
  */
 #if defined(KIND) && defined(D) && defined(KEYS)
@@ -70,14 +69,6 @@
 #define FACTOR (scale * VT_LOG2E)
 #endif
 
-/* Is this key of the tile one before T, or one to be computed all the same? A
- * program with TAIL asks in the last tile alone, where LAST is 1. */
-#ifdef TAIL
-#define HAS_KEY(key) (!LAST || j0 + (key) < T)
-#else
-#define HAS_KEY(key) true
-#endif
-
 /* ---- products ---- */
 
 /* c += the product of a span: x of queries, y of keys or numbers. */
@@ -95,7 +86,7 @@
     EACH_FRAGMENT(n, SPANS)                                                    \
     {                                                                          \
         EACH_FRAGMENT(j, KEYS / 16)                                            \
-        if (HAS_KEY(j * 16)) {                                                 \
+        {                                                                      \
             uint f[4];                                                         \
             LDMATRIX(f, (t) + ROW_PLACE(j * 16 + lane % 8 + lane / 16 * 8,     \
                                         n * 2 + lane / 8 % 2));                \
@@ -112,7 +103,7 @@
     {                                                                          \
         BRING_KEPT(own, n)                                                     \
         EACH_FRAGMENT(j, KEYS / MI)                                            \
-        if (HAS_KEY(j * MI)) {                                                 \
+        {                                                                      \
             uint f[QW];                                                        \
             LOAD_SPAN(f, (t) + ROW_PLACE(j * MI + LINE, 2 * n));               \
             EACH_FRAGMENT(m, FQ)                                               \
@@ -163,7 +154,7 @@
 #define PAIRS (SCORES / (KEYS / 16) / 2)
 #define ADD_PARTS(o, s, t, parts, to_word)                                     \
     EACH_FRAGMENT(n, KEYS / 16)                                                \
-    if (HAS_KEY(n * 16)) {                                                     \
+    {                                                                          \
         uint fs[FQ * parts][QW];                                               \
                                                                                \
         EACH_FRAGMENT(m, FQ *parts)                                            \

@@ -25,16 +25,15 @@
  * Parts     With PART=n the sums of each n strips of k begin at zero, and are
  *           added in their order: here (IN_TURN) or, with SPLIT, where
  *           dimension 2 is the part, in gemm_sum.cl from
- *           sums[at + part*M*N + m*N + n], or with FENCE in the last group of
- *           a tile (common_parts.cl). All have the same bits; whole numbers of
- *           int8 need no PART.
+ *           sums[at + part*M*N + m*N + n]. Both have the same bits; whole
+ *           numbers of int8 need no PART.
  * Launch    global {WI * ceil(M/TM), ceil(N/TN), parts}, local {WI, 1, 1}; any
  *           sizes.
  * Defines   KIND EMULATE WM WN FM FN; TYPE, of the product: BF16, F16 or
  *           INT8; AT CT, of A and C in memory: f32, f16, bf16; SAME_A: AT is
  *           TYPE; WIDE_A, WIDE_C: rows of A, of C and what is added begin at
- *           multiples of 16 bytes, and N is one of 8; PART and SPLIT; ROUND:
- *           C is behind its integers (common_parts.cl); the epilogue's.
+ *           multiples of 16 bytes, and N is one of 8; PART and SPLIT; the
+ *           epilogue's.
  * Numerics  Sums are f32 (int8: whole numbers), in an order that depends on K,
  *           PART and KIND alone.
  *
@@ -289,7 +288,7 @@ static inline flight bring(source p, size_t at, int k, int K, bool last)
     global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,          \
         global const float *restrict bias, global const float *restrict scale, \
         global const VT_TYPE(RST) * residual, int M, int N, int K, int lda,    \
-        int ldc, int columns SUMS TILE_COUNTS ROUND_ARGS
+        int ldc, int columns SUMS
 /* wgmma needs it to exchange results alone; PoCL refuses one without a use. */
 #if defined(EMULATE) && !DOTS && (!defined(WGMMA) || defined(WIDE_C))
 #define EMULATED local uint x[WM * WN * SCRATCH] __attribute__((aligned(16)));

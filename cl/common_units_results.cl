@@ -3,55 +3,34 @@
  * of a tile.
  *
  * STORE_TILE(s, earlier): stores C of the kernel's tile, or with SPLIT its sums
- * (common_units_products.cl). ADD_TILE(free), behind it: common_parts.cl's. The
- * kernel also has FRAGMENT_ROW(i): where its sub-group's fragment i begins in
- * the tile.
+ * (common_units_products.cl). The kernel also has FRAGMENT_ROW(i): where its
+ * sub-group's fragment i begins in the tile.
  */
 #if defined(KIND) && defined(WN)
 
-/* Stores C[m,n], whose sum is y. */
-static inline void
-store_sum(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
-          global const float *restrict bias, global const float *restrict scale,
-          global const VT_TYPE(RST) * residual, int m, int n, int M, int N,
-          int ldc, int columns, int strips, sum y)
-{
-    const size_t to = (size_t)m * ldc + n;
-    float v = y;
-
-    if (m >= M || n >= N)
-        return;
-#if TYPE == INT8
-    /* a step of a row, and of a column */
-    v *= ((global const float *)(a + (size_t)M * strips * 4))[m];
-    v *= ((global const float *)(b + (size_t)columns * strips * 4))[n];
-#endif
-    VT_STORE(CT, c, to, vt_epilogue(v, bias, scale, residual, n, to));
-}
-
-/* The same, or a part of it. */
+/* Stores C[m,n], whose sum is y, or a part of it. */
 static inline void
 store(global VT_TYPE(CT) * c, source a, global const uint4 *restrict b,
       global const float *restrict bias, global const float *restrict scale,
       global const VT_TYPE(RST) * residual, int m, int n, int M, int N, int ldc,
       int columns, int strips, sum y SUMS)
 {
+    if (m >= M || n >= N)
+        return;
 #ifdef SPLIT
-    if (m < M && n < N)
-        sums[at + (vt_group(2) * (size_t)M + m) * N + n] = y;
+    sums[at + (vt_group(2) * (size_t)M + m) * N + n] = y;
 #else
-    store_sum(c, a, b, bias, scale, residual, m, n, M, N, ldc, columns, strips,
-              y);
+    const size_t to = (size_t)m * ldc + n;
+    float v = y;
+
+#if TYPE == INT8
+    /* a step of a row, and of a column */
+    v *= ((global const float *)(a + (size_t)M * strips * 4))[m];
+    v *= ((global const float *)(b + (size_t)columns * strips * 4))[n];
+#endif
+    VT_STORE(CT, c, to, vt_epilogue(v, bias, scale, residual, n, to));
 #endif
 }
-#define STORE_ADDED(m, n, v)                                                   \
-    store_sum(c, a, b, bias, scale, residual, m, n, M, N, ldc, columns,        \
-              strips, v)
-#define ADD_TILE(free)                                                         \
-    VT_ADD_PARTS(sum, sums + at, counts, (strips + PART - 1) / PART, free,     \
-                 STORE_ADDED);                                                 \
-    VT_ROUND(CT, c, M, N, m0, min(m0 + TM, M), (N + TN - 1) / TN,              \
-             filled + m0 / TM, free)
 #define STORE_FRAGMENT(s, earlier, i, j)                                       \
     EACH_FRAGMENT(e, CW)                                                       \
     store(c, a, b, bias, scale, residual,                                      \

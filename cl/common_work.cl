@@ -23,10 +23,7 @@
  *             With WG=1, the form for CPUs, such a kernel is a plain loop over
  *             explicit vectors. vt_normalised, v: what layer norm does then;
  *             vt_normalise_row: all of it, of one row.
- * Columns     column_sum, by work-groups of COLUMNS_WIDE by COLUMNS_HIGH. With
- *             PARTS, each of so many in dimension 1 has a part of the rows,
- *             column_from(N) to column_end(N), and column_add() stores its sum
- *             in sums[PARTS][2][C], which add.cl's add_column_parts adds.
+ * Columns     column_sum, by work-groups of COLUMNS_WIDE by COLUMNS_HIGH.
  */
 #ifdef FLAT
 /* The work-items of a row that needs n. */
@@ -108,19 +105,6 @@ static inline float column_sum(float s, local float (*tmp)[COLUMNS_WIDE])
             s += tmp[k][i];
     return s;
 }
-
-#ifdef PARTS
-#define column_from(N) vt_part(get_group_id(1), N, PARTS)
-#define column_end(N) vt_part(get_group_id(1) + 1, N, PARTS)
-#define column_add(to, which, c, s, C)                                         \
-    (sums[((int)get_group_id(1) * 2 + (which)) * (C) + (c)] = (s))
-#define COLUMN_SUMS , global float *restrict sums
-#else
-#define column_from(N) 0
-#define column_end(N) (N)
-#define column_add(to, which, c, s, C) ((to)[c] += (s))
-#define COLUMN_SUMS
-#endif
 
 /* Of a kernel that has groups of WG: its registers must suffice for them. */
 #if WG > 1

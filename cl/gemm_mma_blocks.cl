@@ -9,10 +9,7 @@
  *           each with one of them; it is read SLOTS / 2 steps before, because
  *           that takes long. A's chunks are brought in two parts, each while a
  *           half of the strip before is multiplied, to have fewer in flight.
- *           With FAR_A, for DPAS16, A's rows go to registers, too, a strip
- *           ahead, where they need no rounding and K is whole strips: no local
- *           memory, no barrier, but each of WN sub-groups reads them.
- * Local     128 TM bytes; with FAR_A 0, or with FENCE 4 TM + 16.
+ * Local     128 TM bytes.
  * Bound     By local memory DPAS8 can reach 0.89 of the peak, with parts in
  *           turn 0.62, in small tiles 0.44; DPAS16 is not bound so. With B in
  *           local memory, fragments read earlier, or addresses computed in each
@@ -42,24 +39,6 @@
         EACH_FRAGMENT(i, FM)                                                   \
         MMA(s[i][j], (fa)[i], fb[t % SLOTS]);                                  \
     }
-#ifdef FAR_A
-#define FAR_ROW(i, r) ((size_t)min(m0 + wm + (i)*MI + (r), M - 1))
-#if TYPE == INT8
-#define FAR_AT(i, r, strip)                                                    \
-    ((global const ushort *)(a + (FAR_ROW(i, r) * strips + (strip)) * 4))
-#else
-#define FAR_AT(i, r, strip) (a + FAR_ROW(i, r) * lda + (strip)*TERMS)
-#endif
-/* A strip's fragments: both halves. */
-#define LOAD_FAR_ROWS(to, strip)                                               \
-    EACH_FRAGMENT(i, FM)                                                       \
-    EACH(r, 8) {                                                               \
-        const ushort2 two = FAR_HALVES(FAR_AT(i, r, strip));                   \
-                                                                               \
-        (to)[0][i][r] = two.x;                                                 \
-        (to)[1][i][r] = two.y;                                                 \
-    }
-#else
 /* Multiplies a half of strip `now`, and brings that of the next one's A. */
 #define MULTIPLY_HALF(kk)                                                      \
     do {                                                                       \
@@ -74,16 +53,11 @@
         if (now + 1 < end)                                                     \
             PUT_A(ta[(now + 1) % 2], ra, (kk)*HALF_A, IN_HALF(kk));            \
     } while (0)
-#endif
 
 kernel __attribute__((reqd_work_group_size(WI, 1, 1))) SUBGROUP void
 gemm_mma_blocks(PRODUCT)
 {
-#ifndef FAR_A
     local uint4 ta[2][TM * 4];
-#elif defined(FENCE)
-    local uint4 ta[TM / 4 + 1];
-#endif
     EMULATED
     const int lid = get_local_id(0), lane = lid % LANES;
     const int m0 = vt_group(0) * TM, n0 = vt_group(1) * TN;
@@ -95,45 +69,26 @@ gemm_mma_blocks(PRODUCT)
 #ifdef IN_TURN
     sum earlier[FM][FN][CW];
 #endif
-#ifdef FAR_A
-    uint fa[2][FM][AW], ra[2][FM][AW];
-#else
     flight ra[HALF_A];
-#endif
     const global uint4 *pb = b + ((size_t)from * columns + n0 + wn) * 4;
     uint fb[SLOTS][BW];
 
-    BEHIND_INTS(c);
     BEGIN_SUMS(s, earlier);
     EACH_FRAGMENT(t, SLOTS / 2)
     LOAD_STEP(t, pb);
-#ifdef FAR_A
-    LOAD_FAR_ROWS(ra, from);
-#else
     BRING_A(ra, from, 0, HALF_A);
     PUT_A(ta[from % 2], ra, 0, HALF_A);
     BRING_A(ra, from, HALF_A, NA - HALF_A);
     PUT_A(ta[from % 2], ra, HALF_A, NA - HALF_A);
-#endif
     for (int now = from; now < end; now++) {
         const global uint4 *next = now + 1 < end ? pb + columns * 4 : pb;
 
         END_PART(now, s, earlier);
-#ifdef FAR_A
-        EACH_FRAGMENT(i, FM)
-        EACH(r, AW)
-            fa[0][i][r] = ra[0][i][r], fa[1][i][r] = ra[1][i][r];
-        LOAD_FAR_ROWS(ra, min(now + 1, end - 1));
-        MULTIPLY_COLUMNS(0, fa[0]) /* no loop: see STORE_TILE */
-        MULTIPLY_COLUMNS(1, fa[1])
-#else
         barrier(CLK_LOCAL_MEM_FENCE);
         MULTIPLY_HALF(0);
         MULTIPLY_HALF(1);
-#endif
         pb = next;
     }
     STORE_TILE(s, earlier);
-    ADD_TILE(ta);
 }
 #endif

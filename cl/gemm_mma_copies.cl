@@ -9,11 +9,8 @@
  *           as one, and read both operands from local memory, whose exchanged
  *           chunks are the instruction's own layout "64-byte swizzle". WN such
  *           groups side by side, FN 16; each of FM instructions has 64 rows, 16
- *           of each sub-group. Its variants are host/units/matrix.c's: COUNTED
- *           stages; with HIDDEN sums a strip is multiplied while the next one
- *           is awaited, and STAGES are 3 or 4.
- * Local     192 TN bytes, and for A 192 TM if it is copied, or else 128 TM;
- *           HIDDEN: 64 (TM + TN) STAGES.
+ *           of each sub-group.
+ * Local     192 TN bytes, and for A 192 TM if it is copied, or else 128 TM.
  * Bound     By local memory, at 128 bytes a cycle, no measure of speed. A strip
  *           of 32 halves of a tile of 128 by 128 takes 384 cycles, and its
  *           products 512 on sm_80, 1024 on sm_89, 256 on sm_90: 0.67 of the
@@ -27,34 +24,9 @@
 #else
 #define COPIED 0
 #endif
-#ifndef STAGES
 #define STAGES 3
-#endif
-#ifdef HIDDEN /* a stage is read until the strip after its own is multiplied */
-#define A_STAGES STAGES
-#define AHEAD (STAGES - 2)
-#else
-#define A_STAGES (COPIED ? STAGES : 2)
 #define AHEAD (STAGES - 1)
-#endif
-#if AHEAD == 1
-#define WAIT_FOR_STRIP() WAIT(0)
-#else
-#define WAIT_FOR_STRIP() WAIT(1)
-#endif
-
-/* The stages of strip `now` and of the one to send. */
-#ifdef COUNTED
-#define AFTER(stage) ((stage) + 1 == STAGES ? 0 : (stage) + 1)
-#define HERE here
-#define THERE there
-#else
-#define AFTER(stage) ((now + 1) % STAGES)
-#define HERE (now % STAGES)
-#define THERE ((now + AHEAD) % STAGES)
-#endif
-#define A_HERE (A_STAGES == STAGES ? HERE : now % A_STAGES)
-#define A_AFTER (A_STAGES == STAGES ? AFTER(HERE) : (now + 1) % A_STAGES)
+#define A_STAGES (COPIED ? STAGES : 2)
 
 #ifdef WGMMA
 #define ALIGNED __attribute__((aligned(1024)))
@@ -107,14 +79,7 @@ gemm_mma_copies(PRODUCT)
     flight ra[NA];
 #endif
 
-    BEHIND_INTS(c);
     BEGIN_SUMS(s, earlier);
-#ifdef HIDDEN
-    DECLARE_SUMS();
-#endif
-#ifdef COUNTED
-    int here = from % STAGES, there = (from + AHEAD) % STAGES;
-#endif
     EACH(p, AHEAD)
         SEND(from + p, (from + p) % STAGES);
 #if !COPIED
@@ -123,34 +88,24 @@ gemm_mma_copies(PRODUCT)
 #endif
     for (int now = from; now < end; now++) {
         END_PART(now, s, earlier);
-        WAIT_FOR_STRIP();
+        WAIT(1);
         SHOW_COPIES();
         barrier(CLK_LOCAL_MEM_FENCE);
-        SEND(now + AHEAD, THERE);
+        SEND(now + AHEAD, (now + AHEAD) % STAGES);
 #if !COPIED
         if (now + 1 < end)
             BRING_A(ra, now + 1, 0, NA);
 #endif
-#ifdef HIDDEN
-        WGMMA_LATER(s, ta[A_HERE] + wm * 4, tb[HERE] + wn * 4, now > from);
-#elif defined(WGMMA)
-        WGMMA_STRIP(s, ta[A_HERE] + wm * 4, tb[HERE] + wn * 4);
+#ifdef WGMMA
+        WGMMA_STRIP(s, ta[now % A_STAGES] + wm * 4, tb[now % STAGES] + wn * 4);
 #else
-        MULTIPLY(s, ta[A_HERE], tb[HERE]);
+        MULTIPLY(s, ta[now % A_STAGES], tb[now % STAGES]);
 #endif
 #if !COPIED
         if (now + 1 < end)
-            PUT_A(ta[A_AFTER], ra, 0, NA);
-#endif
-#ifdef COUNTED
-        here = AFTER(here);
-        there = AFTER(there);
+            PUT_A(ta[(now + 1) % A_STAGES], ra, 0, NA);
 #endif
     }
-#ifdef HIDDEN
-    TAKE_SUMS(s);
-#endif
     STORE_TILE(s, earlier);
-    ADD_TILE(ta);
 }
 #endif

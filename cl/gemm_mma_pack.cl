@@ -46,6 +46,12 @@
 #define TO(n, c, i) (((n)*4 + (c)) * PER_CHUNK + (i))
 #endif
 
+/* The step of a row of int8 numbers, whose largest magnitude has these bits. */
+static inline float step_of(uint most)
+{
+    return most < 0x7f800000u ? as_float(most) / 127.0f : NAN;
+}
+
 static inline int whole(float x, float step)
 {
     return step > 0.0f ? clamp(convert_int_rte(x / step), -127, 127) : 0;
@@ -61,7 +67,7 @@ kernel void gemm_mma_scale(global uchar *restrict out,
     for (int k = 0; n < N && k < K; k++)
         most = max(most, as_uint(fabs(b[B_AT(n, k)])));
     ((global float *)(out + (size_t)columns * STRIPS(K) * 64))[n] =
-        vt_step_of(most);
+        step_of(most);
 }
 
 kernel void gemm_mma_pack(global uchar *restrict out,
@@ -110,7 +116,7 @@ gemm_mma_rows(global uchar *restrict out, global const VT_TYPE(AT) *restrict a,
             tops[lid] = max(tops[lid], tops[lid + span]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    step = vt_step_of(tops[0]);
+    step = step_of(tops[0]);
     if (lid == 0)
         ((global float *)(out + (size_t)M * STRIPS(K) * 64))[m] = step;
     for (int k = lid; k < STRIPS(K) * 64; k += 64)

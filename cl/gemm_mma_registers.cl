@@ -37,7 +37,6 @@ gemm_mma_registers(PRODUCT)
     flight ra[NA];
     uint4 rb[NB];
 
-    BEHIND_INTS(c);
     BEGIN_SUMS(s, earlier);
     BRING_B(rb, from);
     PUT_B(tb[from % 2], rb);
@@ -57,6 +56,5 @@ gemm_mma_registers(PRODUCT)
         }
     }
     STORE_TILE(s, earlier);
-    ADD_TILE(ta);
 }
 #endif

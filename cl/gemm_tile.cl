@@ -19,8 +19,7 @@
  *           With TERMS, k is divided into parts of so many terms, each with a
  *           chain of its own. With SPLIT each has its own work-group, which
  *           writes to `sums`, [ceil(K/TERMS)][M][N], and gemm_sum.cl adds
- *           them, or with FENCE the last group of a tile (common_parts.cl): for
- *           products with fewer tiles than there are processors.
+ *           them: for products with fewer tiles than there are processors.
  *           Without SPLIT there is a launch for each part, from term k_first
  *           on, and the sum so far is in `sums`, [M][N]. The bits are the same.
  * Launch    global {256 * ceil(M/TM), ceil(N/TN)}, local {256, 1}; any sizes.
@@ -30,7 +29,6 @@
  *           WIDE_A WIDE_B: four neighbours are aligned, and are all inside or
  *           all outside; the epilogue's ACT BIAS SCALE RESIDUAL; TERMS (a
  *           multiple of TK), with the last arguments sums and k_first; SPLIT;
- *           FENCE, with the argument counts;
  *           XT BT YT: how A, B and C are stored (f32, f16, bf16).
  * Numerics  Sums are f32. One chain of fma() over ascending k for each element
  *           and part, from 0, and the parts added in their order: the bits
@@ -256,9 +254,6 @@ store(global VT_TYPE(YT) * c, global const element *restrict b,
 #else
 #define SUMS_GIVEN
 #endif
-#define STORE_ADDED(m, n, v)                                                   \
-    VT_STORE(YT, c, (size_t)m *ldc + n,                                        \
-             vt_epilogue(v, bias, scale, residual, n, (size_t)m * ldc + n))
 #define STORE_ROW(i)                                                           \
     if ((i) < RM)                                                              \
         EACH(j, RN)                                                            \
@@ -271,7 +266,7 @@ gemm_tile(global VT_TYPE(YT) * c, global const VT_TYPE(XT) *restrict a,
           global const element *restrict b, global const float *restrict bias,
           global const float *restrict scale,
           global const VT_TYPE(RST) * residual, int M, int N, int K, int lda,
-          int ldb, int ldc SUMS TILE_COUNTS)
+          int ldb, int ldc SUMS)
 {
     const int from = FROM, end = END;
     local float ta[2][TK * PA] __attribute__((aligned(16)));
@@ -340,5 +335,4 @@ gemm_tile(global VT_TYPE(YT) * c, global const VT_TYPE(XT) *restrict a,
     STORE_ROW(5);
     STORE_ROW(6);
     STORE_ROW(7);
-    VT_ADD_PARTS(float, sums, counts, (K + TERMS - 1) / TERMS, ta, STORE_ADDED);
 }

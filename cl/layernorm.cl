@@ -6,8 +6,6 @@
  *     out  = (x - mean) * rstd * gamma + beta
  *
  * layernorm         out[N,C], stat[N,2] <- x, gamma[C], beta[C]
- * layernorm_rows    the same, rounded as by gemm_mma_pack.cl's gemm_mma_rows:
- *                   whole numbers, and behind all rows the step of each
  * layernorm_grad_x  dx <- dout[N,C], x, stat, gamma
  * layernorm_grad_w  dgamma[C], dbeta[C] <- dout, x, stat        (adds: +=)
  *
@@ -17,14 +15,13 @@
  *
  * With RMS defined the mean is 0: root mean square norm.
  *
- * Launch    layernorm, _rows, _grad_x: global {N * WG}, local {WG}: one group
+ * Launch    layernorm, _grad_x: global {N * WG}, local {WG}: one group
  *           per row; WG=1 on CPUs
- *           _grad_w: global {8 * ceil(C / 8), 32 * parts}, local {8, 32}
+ *           _grad_w: global {8 * ceil(C / 8), 32}, local {8, 32}
  *           _grad_w__cols: for CPUs, global {ceil(C / 4V)}
  * Local     WG floats; 512 floats in _grad_w.
  * Defines   WG, V (common.cl); layernorm: XT and YT, how x and out are stored;
- *           WHOLE (common_storage.cl), where C is a multiple of V, as it is in
- *           _rows; RMS; _grad_w: PARTS (common_work.cl).
+ *           WHOLE (common_storage.cl), where C is a multiple of V; RMS.
  * Numerics  Two passes: E[x^2] - mean^2 cancels when |mean| >> std. No atomics:
  *           equal inputs give equal bits.
  *
@@ -48,41 +45,6 @@ kernel WHOLE_GROUPS void layernorm(global VT_TYPE(YT) *restrict out,
 
     vt_normalise_row(out, stat, x, gamma, beta, C, take, of, eps, RMS,
                      get_group_id(0), get_local_id(0), tmp);
-}
-
-#define ROW_BYTES 64 /* a row has a multiple of them, with zeros at its end */
-kernel WHOLE_GROUPS void layernorm_rows(global char *restrict out,
-                                        global const VT_TYPE(XT) *restrict x,
-                                        global const float *restrict gamma,
-                                        global const float *restrict beta,
-                                        int N, int C, int take, int of,
-                                        float eps)
-{
-    local float tmp[WG];
-    const int row = get_group_id(0), lid = get_local_id(0);
-    const int ld = (C + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
-    floatv most = 0.0f;
-    VT_JOIN(int, V) wrong = 0; /* by bits: Mesa takes NaN * 0 for 0 */
-
-    x += (size_t)(row / take * of + row % take) * C;
-    const float mean = MEAN(wg_row_sum(x, C, tmp) / C);
-    const float rstd = 1.0f / sqrt(wg_row_square(x, C, mean, tmp) / C + eps);
-
-#define NORMAL(c) vt_normalisedv(VT_LOADV(XT, x, c), mean, rstd, gamma, beta, c)
-    for (int c = lid * V; c < C; c += WG * V) {
-        const floatv y = NORMAL(c);
-
-        most = fmax(most, fabs(y));
-        wrong |= (VT_JOIN(as_int, V)(y) & 0x7f800000) == 0x7f800000;
-    }
-    const float top = wg_max(any(wrong) ? INFINITY : vt_hmax(most), tmp);
-    const float step = vt_step_of(as_uint(top));
-    for (int c = lid * V; c < ld; c += WG * V)
-        VT_JOIN(vstore, V)
-    (c < C && step > 0.0f ? VT_BYTESV(NORMAL(c) / step) : (VT_JOIN(char, V))(0),
-     0, out + (size_t)row * ld + c);
-    if (lid == 0)
-        ((global float *)(out + (size_t)N * ld))[row] = step;
 }
 
 /* With g = dout * gamma and h = (x - mean) * rstd:
@@ -142,14 +104,14 @@ kernel void layernorm_grad_w(global float *restrict dgamma,
                              global const float *restrict dout,
                              global const float *restrict x,
                              global const float *restrict stat, int N, int C,
-                             int take, int of COLUMN_SUMS)
+                             int take, int of)
 {
     local float a[COLUMNS_HIGH][COLUMNS_WIDE], b[COLUMNS_HIGH][COLUMNS_WIDE];
-    const int c = get_global_id(0), j = get_local_id(1), end = column_end(N);
+    const int c = get_global_id(0), j = get_local_id(1);
     float s = 0.0f, t = 0.0f;
 
     if (c < C)
-        for (int n = column_from(N) + j; n < end; n += COLUMNS_HIGH) {
+        for (int n = j; n < N; n += COLUMNS_HIGH) {
             const size_t at = (size_t)(n / take * of + n % take) * C + c;
             const float g = dout[(size_t)n * C + c];
             s = fma(g, (x[at] - stat[2 * n]) * stat[2 * n + 1], s);
@@ -160,9 +122,9 @@ kernel void layernorm_grad_w(global float *restrict dgamma,
     if (j > 0 || c >= C)
         return;
     if (dgamma)
-        column_add(dgamma, 0, c, s, C);
+        dgamma[c] += s;
     if (dbeta)
-        column_add(dbeta, 1, c, t, C);
+        dbeta[c] += t;
 }
 
 /* K vectors of columns, or single ones, from c on */

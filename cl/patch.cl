@@ -1,43 +1,32 @@
 /*
  * patch.cl - pictures to rows of patches.
  *
- * patch       out[B,R+N,K] <- x[B,S,H,W]; K = C*Ph*Pw in the order (c, y, x)
- *             of the first C of S channels, N patches row by row behind R rows
- *             of zeros; pixels beyond the last whole patch are not read
- * patch_rgb   out[B,R+N,K] <- rgb[B,H,W,3]: patches of what normalise.cl makes
- *             of it, with the same bits
+ * patch       out[B,N,K] <- x[B,S,H,W]; K = C*Ph*Pw in the order (c, y, x) of
+ *             the first C of S channels, N patches row by row; pixels beyond
+ *             the last whole patch are not read
  * patch_grad  dx[B,S,H,W] <- dout[B,N,K]; 0 beyond the last whole patch and in
  *             other channels
  *
- * Launch    patch, patch_rgb: global {ceil(K / (PER*V)), B*(R+N)}
- *           patch__rows: the CPU's, R = 0, global {B*N}: one work-item a
- *           patch copies rows of Pw pixels
+ * Launch    patch: global {ceil(K / (PER*V)), B*N}
+ *           patch__rows: the CPU's, global {B*N}: one work-item a patch copies
+ *           rows of Pw pixels
  *           patch_grad: global {ceil(W / (PER*V)), B*S*H}
- * Defines   V, PER (common.cl); patch, patch_rgb: XT and YT, how x and out are
+ * Defines   V, PER (common.cl); patch: XT and YT, how x and out are
  *           stored.
  *
  * Paper     Dosovitskiy et al. 2021, arXiv:2010.11929, section 3.1.
  * Host      host/ops/patch.c          Test  tests/ops/test_patch.c
  */
-/* Patch (py, px) of picture b is this row. R rows of zeros are done here. */
-#define PATCH_OF_ROW                                                           \
-    const int row = block_row(C * Ph * Pw);                                    \
-    const int nx = W / Pw, T = R + H / Ph * nx;                                \
-    const int b = row / T, n = row % T - R, py = n / nx, px = n % nx;          \
-    const int K = C * Ph * Pw, end = block_end(K);                             \
-                                                                               \
-    out += (size_t)row * K;                                                    \
-    if (n < 0) {                                                               \
-        for (int k = block_begin(K); k < end; k++)                             \
-            VT_STORE(YT, out, k, 0.0f);                                        \
-        return;                                                                \
-    }
-
 kernel void patch(global VT_TYPE(YT) *restrict out,
                   global const VT_TYPE(XT) *restrict x, int S, int C, int H,
-                  int W, int Ph, int Pw, int R)
+                  int W, int Ph, int Pw)
 {
-    PATCH_OF_ROW
+    const int row = block_row(C * Ph * Pw);
+    const int nx = W / Pw, N = H / Ph * nx, K = C * Ph * Pw;
+    const int b = row / N, py = row % N / nx, px = row % N % nx;
+    const int end = block_end(K);
+
+    out += (size_t)row * K;
     x += (size_t)b * S * H * W + (size_t)py * Ph * W + px * Pw;
     for (int k = block_begin(K); k < end; k++) {
         const int c = k / (Ph * Pw), i = k / Pw % Ph, j = k % Pw;
@@ -71,23 +60,6 @@ kernel void patch__rows(global float *restrict out,
                         int W, int Ph, int Pw)
 {
     copy_patch(out, x, S, C, H, W, Ph, Pw, get_global_id(0));
-}
-
-kernel void patch_rgb(global VT_TYPE(YT) *restrict out,
-                      global const uchar *restrict rgb, int C, int H, int W,
-                      int Ph, int Pw, int R, float scale, float m0, float m1,
-                      float m2, float s0, float s1, float s2)
-{
-    PATCH_OF_ROW
-    rgb += (((size_t)b * H + py * Ph) * W + px * Pw) * 3;
-    for (int k = block_begin(K); k < end; k++) {
-        const int c = k / (Ph * Pw), i = k / Pw % Ph, j = k % Pw;
-        const float v = (float)rgb[((size_t)i * W + j) * 3 + c];
-        VT_STORE(YT, out, k,
-                 c == 0   ? (v * scale - m0) / s0
-                 : c == 1 ? (v * scale - m1) / s1
-                          : (v * scale - m2) / s2);
-    }
 }
 
 kernel void patch_grad(global float *restrict dx,

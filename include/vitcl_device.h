@@ -171,12 +171,8 @@ void vitcl_log_set(vitcl_log log, void *context);
  *              VITCL_MMA           off: do not use a GPU's matrix units;
  *                                  emulate: their kernels on any device, to
  *                                  test them
- *              VITCL_WGMMA         V1, V2 or V4: other kernels with wgmma, to
- *                                  measure them
  *              VITCL_ARENA=own     buffers for values, not parts of one, to
  *                                  measure what parts cost a driver
- *              VITCL_VARIANTS      kernels that no GPU has measured yet, to
- *                                  measure them
  *              VITCL_CL_DIR        read kernels from this folder
  *              VITCL_DEVICE_CLASS  cpu or gpu: use the kernels for such
  *                                  devices, to test them; unknown-cpu: also

@@ -129,17 +129,10 @@ static bool interprets(const vitcl_device_info *d)
 
 static void report(const vitcl_device_info *d, vitcl_device *device)
 {
-    static const char *const variables[] = {"VITCL_DEVICE",
-                                            "VITCL_DOT",
-                                            "VITCL_MMA",
-                                            "VITCL_WGMMA",
-                                            "VITCL_VARIANTS",
-                                            "VITCL_CL_DIR",
-                                            "VITCL_TRY",
-                                            "POCL_DEVICES",
-                                            "OCL_ICD_VENDORS",
-                                            "RUSTICL_ENABLE",
-                                            "POCL_MAX_PTHREAD_COUNT"};
+    static const char *const variables[] = {
+        "VITCL_DEVICE",    "VITCL_DOT",      "VITCL_MMA",
+        "VITCL_CL_DIR",    "VITCL_TRY",      "POCL_DEVICES",
+        "OCL_ICD_VENDORS", "RUSTICL_ENABLE", "POCL_MAX_PTHREAD_COUNT"};
     struct utsname u;
 
     line("vitcl", vitcl_version());

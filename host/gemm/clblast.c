@@ -202,7 +202,7 @@ static vitcl_status bind(vt_gemm *g)
     vt_buf *const bufs[] = {g->bufs.c, g->bufs.bias, g->bufs.scale,
                             g->bufs.residual};
     const char *tuned = g->t.tuned ? ", tuned" : "";
-    char defines[176], epilogue[144];
+    char defines[128], epilogue[96];
     vt_kernel *k;
 
     snprintf(g->note, sizeof g->note, "clblast Xgemm%s", tuned);

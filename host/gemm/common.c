@@ -14,22 +14,19 @@
 #include <limits.h>
 #include <stdio.h>
 
-const char *vt_gemm_defines(char out[144], const vt_gemm_desc *d)
+const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d)
 {
     /* C += has C itself as its residual. */
     const bool residual = d->residual || d->accumulate;
     const vt_dtype type = d->accumulate ? d->out : d->res;
     const bool half = residual && type != VT_F32;
 
-    int n = snprintf(out, 144, "-DACT=%d%s%s%s%s%s", (int)d->act,
-                     d->bias ? " -DBIAS" : "", d->scale ? " -DSCALE" : "",
-                     !residual  ? ""
-                     : d->times ? " -DTIMES"
-                                : " -DRESIDUAL",
-                     half ? " -DRST=" : "", half ? vt_dtype_name(type) : "");
-    if (residual && d->apart)
-        snprintf(out + n, 144 - (size_t)n, " -DPICTURE=%d -DAPART=%d",
-                 d->M * d->ldc, d->apart < 0 ? 0 : d->apart * d->ldc);
+    snprintf(out, 96, "-DACT=%d%s%s%s%s%s", (int)d->act,
+             d->bias ? " -DBIAS" : "", d->scale ? " -DSCALE" : "",
+             !residual  ? ""
+             : d->times ? " -DTIMES"
+                        : " -DRESIDUAL",
+             half ? " -DRST=" : "", half ? vt_dtype_name(type) : "");
     return out;
 }
 
@@ -52,13 +49,12 @@ vitcl_status vt_gemm_operands(vt_kernel *k, const vt_gemm *g, vt_buf *a,
     return vt_gemm_arguments(k, bufs, VT_COUNT(bufs), ints, m);
 }
 
-const char *vt_gemm_end_defines(char out[192], const vt_gemm_desc *d)
+const char *vt_gemm_end_defines(char out[160], const vt_gemm_desc *d)
 {
-    char epilogue[144];
+    char epilogue[96];
 
-    snprintf(out, 192, " -DTYPE=%d -DCT=%s %s", vt_type_number(d->type),
-             vt_dtype_name(d->out == VT_I8 ? d->behind : d->out),
-             vt_gemm_defines(epilogue, d));
+    snprintf(out, 160, " -DTYPE=%d -DCT=%s %s", vt_type_number(d->type),
+             vt_dtype_name(d->out), vt_gemm_defines(epilogue, d));
     return out;
 }
 
@@ -72,7 +68,7 @@ vitcl_status vt_gemm_bind_sum(vt_kernel **k, const vt_gemm *g, vt_buf *sums,
     const int v[] = {
         rows, d->N, parts, strips, d->ldc, columns, (int)(at / sizeof(float))};
     const size_t all = (size_t)rows * (size_t)d->N;
-    char common[192], defines[208];
+    char common[160], defines[176];
 
     snprintf(defines, sizeof defines, "%s%s", vt_gemm_end_defines(common, d),
              quick);

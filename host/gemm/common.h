@@ -15,7 +15,7 @@ static inline int vt_divide_up(int a, int b)
 
 /* "-DACT=... -DBIAS -DSCALE -DRESIDUAL" (those that d has) for kernels that use
  * the epilogue macros of cl/common_storage.cl. Returns `out`. */
-const char *vt_gemm_defines(char out[144], const vt_gemm_desc *d);
+const char *vt_gemm_defines(char out[96], const vt_gemm_desc *d);
 /* Sets buffers from argument 0 on, and then ints. */
 vitcl_status vt_gemm_arguments(vt_kernel *k, vt_buf *const *bufs, unsigned n,
                                const int *ints, unsigned m);
@@ -23,7 +23,7 @@ vitcl_status vt_gemm_arguments(vt_kernel *k, vt_buf *const *bufs, unsigned n,
 vitcl_status vt_gemm_operands(vt_kernel *k, const vt_gemm *g, vt_buf *a,
                               vt_buf *b, const int *ints, unsigned m);
 /* The same behind "-DTYPE=.. -DCT=..", the product's type and C's. */
-const char *vt_gemm_end_defines(char out[192], const vt_gemm_desc *d);
+const char *vt_gemm_end_defines(char out[160], const vt_gemm_desc *d);
 /* cl/gemm_sum.cl, which adds `parts` parts of all elements in their order: they
  * begin `at` bytes into `sums`. a, b, strips, columns: an int8 product's;
  * quick: "", or " -DQUICK" for the bits of a unit's epilogue. */

@@ -350,7 +350,7 @@ static vitcl_status bind(vt_gemm *g)
                      s.low,  s.chunks, s.group,        s.most};
     vt_buf *a = as_words(d) ? g->bufs.a : g->bufs.temp, *b = NULL;
     int n = 0;
-    char shape[64], epilogue[144], defines[304];
+    char shape[64], epilogue[96], defines[256];
 
     if (!as_words(d))
         VT_RET(rows_kernel(&g->kernel[n++], g, kind));

@@ -68,7 +68,6 @@ struct vt_gemm {
     vt_told t;
     vt_gemm_bufs bufs;
     vt_kernel *kernel[4]; /* launched in order by default */
-    vt_buf *counts;       /* of parts.h */
     void *state;          /* the form's; freed by its free() */
     char note[96];        /* for vt_gemm_describe(): the provider, then the form
                            * in words; default: the provider */
@@ -118,8 +117,6 @@ struct vt_form {
     size_t (*temp_bytes)(vt_dev *dev, const vt_told *t);
     /* The words of A in int8. NULL: it reads none. */
     void (*int_rows)(vt_int_rows *out, vt_dev *dev, const vt_told *t);
-    /* Can it leave C in int8, for the next product? NULL: never. */
-    bool (*rounds)(vt_dev *dev, const vt_told *t);
     /* Can it write a vt_gemm_norm, too, and faster? NULL: never. */
     bool (*norms)(vt_dev *dev, const vt_told *t);
     /* Makes g->kernel[] or g->state from g->t and g->bufs. After an error,

@@ -9,7 +9,6 @@
  * on M only with trans_a; but in 16 bits, without any_batch, a device may have
  * another instruction for many rows.
  * residual has C's stride ldc and may be C itself; with `times` it is a factor.
- * Its pictures may lie further apart than C's, or it is the same for all.
  * batch > 1 (never with trans_a): M rows each, A and C advance by M * lda and
  * M * ldc; B is shared. It only says where pictures begin; the result is the
  * same as that of batch * M rows.
@@ -47,7 +46,6 @@ typedef enum {
 } vt_act;
 const char *vt_act_name(vt_act a);
 
-enum { VT_GEMM_SAME = -1 };
 typedef struct vt_gemm_desc {
     int batch, M, N, K;
     int lda, ldb, ldc; /* elements; 0: dense */
@@ -56,18 +54,14 @@ typedef struct vt_gemm_desc {
     bool sums;       /* bias[m] += sum_k A(m,k) too, where a product can */
     bool bias, scale, residual;
     bool times; /* with residual: C = residual * scale * act(..) */
-    int apart;  /* rows from a picture of the residual to the next; 0: M;
-                 * VT_GEMM_SAME: there is one for all. GPUs alone */
     vt_act act;
-    bool any_batch;  /* the same bits for any number of rows */
-    bool b_packed;   /* b comes from vt_product_pack(): constant weights */
-    vt_dtype type;   /* of the multiplication: f32, f16, bf16, i8 */
-    vt_dtype a;      /* how A is stored: f32, f16, bf16, i8: vt_int_rows; B
+    bool any_batch; /* the same bits for any number of rows */
+    bool b_packed;  /* b comes from vt_product_pack(): constant weights */
+    vt_dtype type;  /* of the multiplication: f32, f16, bf16, i8 */
+    vt_dtype a;     /* how A is stored: f32, f16, bf16, i8: vt_int_rows; B
                     * unpacked is f32 */
-    vt_dtype out;    /* how C is stored: f32, f16, bf16, i8: vt_int_rows */
-    vt_dtype behind; /* then: f16 or bf16, rounded so before, and kept behind
-                      * the words: vt_behind() */
-    vt_dtype res;    /* how the residual is stored: f32, f16, bf16 */
+    vt_dtype out;   /* how C is stored: f32, f16, bf16 */
+    vt_dtype res;   /* how the residual is stored: f32, f16, bf16 */
     vt_class device_class;
 } vt_gemm_desc;
 
@@ -87,21 +81,15 @@ typedef struct vt_gemm_bufs {
 /* Drops a reference on each. */
 void vt_gemm_bufs_free(const vt_gemm_bufs *b);
 
-/* A[rows,K] as the words of integers that int8 products multiply, each row with
- * its scale: `bytes` in all, of which a row's words are ld. On a GPU
- * layernorm.cl writes them; on a CPU, with a zero point, gemm_dot_rows.cl with
- * `defines`, in so many work-items. */
+/* A[rows,K] as the words of integers that a CPU's int8 products multiply, each
+ * row with its scale and a zero point: `bytes` in all, of which a row's words
+ * are ld. gemm_dot_rows.cl writes them, with `defines`, in `items` work-items.
+ */
 typedef struct vt_int_rows {
     size_t bytes;
     int ld, items;
     char defines[96];
 } vt_int_rows;
-
-/* Where numbers of 16 bits that are behind words begin, in bytes. */
-static inline size_t vt_behind(size_t bytes)
-{
-    return (bytes + 127) / 128 * 128;
-}
 
 /* vt_kernel_ready() of its kernels. Where one needs more local memory than the
  * device has, and there are smaller tiles, it is made with these. */

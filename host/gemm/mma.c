@@ -22,7 +22,6 @@
 #include "ocl/precision.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* The weights are padded to whole tiles. */
 enum { COLUMNS = 128, STRIP = 64 /* bytes of k */ };
@@ -119,10 +118,9 @@ static bool large_fit(const vt_dev *dev, const vt_told *t)
 typedef struct cut {
     const vt_mma_kind *kind;
     vt_mma_shape shape;
-    int terms;         /* of a part of K; K: all of it */
-    int parts;         /* with their own work-groups */
-    bool groups;       /* by wgmma */
-    const char *fence; /* of parts.h; NULL: gemm_sum adds the parts */
+    int terms;   /* of a part of K; K: all of it */
+    int parts;   /* with their own work-groups */
+    bool groups; /* by wgmma */
 } cut;
 
 /* A gradient of weights: work-groups for two to four rounds of all processors,
@@ -148,7 +146,6 @@ static cut divide(const vt_dev *dev, const vt_told *t)
 {
     const vt_gemm_desc *d = &t->d;
     const vt_mma_kind *k = &vt_mma_kinds[t->unit.kind];
-    const vt_wgmma *w = vt_wgmma_used();
     cut c = {.kind = k, .parts = 1};
     const vt_mma_shape least = t->unit.emulated ? k->tiny : k->small;
     const long units = processors(dev, t);
@@ -161,7 +158,7 @@ static cut divide(const vt_dev *dev, const vt_told *t)
     }
     /* two work-groups of small tiles for a processor */
     c.terms = vt_part_terms(t, one < units ? 2 * units / one : 1, VT_PARTS);
-    c.shape = t->unit.groups                                      ? w->shape
+    c.shape = t->unit.groups ? vt_mma_groups
               : c.terms < d->K && d->type != VT_I8 && k->parts.wm ? k->parts
                                                                   : k->large;
     if ((t->unit.emulated && !t->unit.groups) ||
@@ -169,10 +166,7 @@ static cut divide(const vt_dev *dev, const vt_told *t)
         c.shape = least;
     if (tiles(k, least, rows, d->N) < units)
         c.parts = vt_divide_up(d->K, c.terms);
-    c.fence = c.parts > 1       ? vt_last_fence(dev, VT_VARIANT_PARTS)
-              : d->out == VT_I8 ? vt_last_fence(dev, VT_VARIANT_LAST)
-                                : NULL;
-    c.groups = t->unit.groups && c.shape.fn == w->shape.fn;
+    c.groups = t->unit.groups && c.shape.fn == vt_mma_groups.fn;
     if (c.groups && c.parts == 1)
         c.terms = d->K;
     return c;
@@ -211,40 +205,11 @@ static size_t packed_bytes(vt_dev *dev, const vt_told *t)
     return bytes(&t->d, columns(&t->d));
 }
 
-/* Or does a step before leave A as int8? */
-static bool rounds(const vt_gemm_desc *d)
-{
-    return d->type == VT_I8 && d->a != VT_I8;
-}
-
-static void int_rows(vt_int_rows *out, vt_dev *dev, const vt_told *t)
-{
-    (void)dev;
-    *out = (vt_int_rows){.bytes = bytes(&t->d, t->d.batch * t->d.M),
-                         .ld = strips(&t->d) * STRIP};
-}
-
 /* A in int8, in temp; the sums of parts are behind it, or behind the operands
  * that are packed there. */
 static size_t rounded_bytes(const vt_gemm_desc *d)
 {
-    return rounds(d) ? bytes(d, d->batch * d->M) : 0;
-}
-
-/* In numbers of 16 bits, where those of C are. */
-static size_t behind(const vt_gemm_desc *d)
-{
-    return vt_behind((size_t)(d->batch * d->M) *
-                     ((size_t)d->N + sizeof(float))) /
-           2;
-}
-
-static bool rounds_c(vt_dev *dev, const vt_told *t)
-{
-    const cut c = divide(dev, t);
-
-    return c.parts == 1 && c.fence && t->d.N % STRIP == 0 &&
-           behind(&t->d) <= INT32_MAX;
+    return d->type == VT_I8 ? bytes(d, d->batch * d->M) : 0;
 }
 
 static size_t sums_bytes(const vt_gemm_desc *d, int parts)
@@ -324,10 +289,10 @@ static operands operands_of(const vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->t.d;
     const vt_mma_packed *p = g->state;
-    operands o = {.a = rounds(d) ? g->bufs.temp : g->bufs.a,
+    operands o = {.a = d->type == VT_I8 ? g->bufs.temp : g->bufs.a,
                   .b = p ? p->b : g->bufs.b,
                   .sums = p ? p->sums : g->bufs.temp,
-                  .stored = d->a == VT_I8 ? VT_F32 : d->a,
+                  .stored = d->a,
                   .K = d->K,
                   .lda = d->lda};
 
@@ -358,17 +323,6 @@ static bool wide_rows(const vt_gemm *g, const operands *o)
            o->lda % (same ? 8 : 4) == 0 && vt_buf_aligned(o->a, 16);
 }
 
-/* May Intel's sub-groups of 16 read A past local memory? */
-static bool far_rows(const vt_gemm *g, const operands *o)
-{
-    const vt_dtype type = g->t.d.type;
-
-    return g->t.unit.kind == VT_MMA_DPAS16 &&
-           vt_variant_wanted(VT_VARIANT_FAR) &&
-           (type == VT_I8 ||
-            (o->stored == type && wide_rows(g, o) && o->K % 32 == 0));
-}
-
 /* May 16 bytes of a row of C, and what is added to it, be stored at once? */
 static bool wide_result(const vt_gemm *g, const cut *c)
 {
@@ -392,36 +346,25 @@ static vitcl_status bind_product(vt_kernel **k, vt_gemm *g, const cut *c,
     const size_t wi = (size_t)items(c->kind, s);
     const int v[] = {rows, d->N, o->K, o->lda, d->ldc, columns(d)};
     const char *const way = vt_mma_way(g->t.unit.kind);
-    char parts[64] = "", common[192], defines[464];
+    char parts[64] = "", common[160], defines[416];
 
     vt_gemm_end_defines(common, d);
     if (c->parts > 1 || (c->terms < d->K && d->type != VT_I8))
         snprintf(parts, sizeof parts, " -DPART=%d%s",
                  c->terms / (STRIP / (int)vt_dtype_size(d->type)),
                  c->parts > 1 ? " -DSPLIT" : "");
-    snprintf(
-        defines, sizeof defines,
-        "-DKIND=%d%s%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s%s%s%s%s",
-        g->t.unit.kind, vt_mma_flags(g->t.unit),
-        c->groups ? vt_wgmma_used()->defines : "", s.wm, s.wn, s.fm, s.fn,
-        vt_dtype_name(o->stored), o->stored == d->type ? " -DSAME_A" : "",
-        wide_rows(g, o) ? " -DWIDE_A" : "",
-        wide_result(g, c) ? " -DWIDE_C" : "", far_rows(g, o) ? " -DFAR_A" : "",
-        parts, common, d->out == VT_I8 ? " -DROUND" : "",
-        c->fence ? c->fence : "");
+    snprintf(defines, sizeof defines,
+             "-DKIND=%d%s%s -DWM=%d -DWN=%d -DFM=%d -DFN=%d -DAT=%s%s%s%s%s%s",
+             g->t.unit.kind, vt_mma_flags(g->t.unit),
+             c->groups ? " -DWGMMA" : "", s.wm, s.wn, s.fm, s.fn,
+             vt_dtype_name(o->stored), o->stored == d->type ? " -DSAME_A" : "",
+             wide_rows(g, o) ? " -DWIDE_A" : "",
+             wide_result(g, c) ? " -DWIDE_C" : "", parts, common);
     VT_RET(vt_kernel_new(k, g->dev, way, way, defines));
     VT_RET(vt_gemm_operands(*k, g, o->a, o->b, v, VT_COUNT(v)));
     if (c->parts > 1) {
         VT_RET(vt_kernel_buf(*k, 12, o->sums));
         VT_RET(vt_kernel_int(*k, 13, (int)(rounded_bytes(d) / sizeof(float))));
-    }
-    if (c->parts > 1 && c->fence)
-        VT_RET(vt_last_counts(&g->counts, *k, 14, g->dev,
-                              tiles(c->kind, s, rows, d->N)));
-    if (d->out == VT_I8) {
-        VT_RET(vt_kernel_int(*k, 12, (int)behind(d)));
-        VT_RET(vt_last_counts(&g->counts, *k, 13, g->dev,
-                              vt_divide_up(rows, high(c->kind, s))));
     }
     vt_kernel_size(
         *k, 3,
@@ -439,11 +382,10 @@ static vitcl_status bind(vt_gemm *g)
     const cut c = divide(g->dev, &g->t);
     const int parts = vt_divide_up(d->K, c.terms);
     operands o;
-    const char *const variant = vt_wgmma_used()->name;
-    char text[48] = "", name[16] = "wgmma";
+    char text[24] = "";
     unsigned n = 0;
 
-    if (rounds(d)) {
+    if (d->type == VT_I8) {
         VT_RET(round_rows(g));
         n++;
     }
@@ -451,22 +393,15 @@ static vitcl_status bind(vt_gemm *g)
         VT_RET(vt_mma_bind_operands(g, columns(d), sums_bytes(d, c.parts), &n));
     o = operands_of(g);
     VT_RET(bind_product(&g->kernel[n++], g, &c, &o));
-    if (c.parts > 1 && !c.fence)
+    if (c.parts > 1)
         VT_RET(bind_sum(&g->kernel[n], g, &c));
     if (parts > 1)
         snprintf(text, sizeof text, ", %d parts%s", parts,
-                 c.parts == 1 ? ""
-                 : c.fence    ? " at once, added by the last"
-                              : " at once");
-    if (d->out == VT_I8)
-        snprintf(text, sizeof text, ", rounded by the last");
-    if (strcmp(variant, "V0") != 0)
-        snprintf(name, sizeof name, "wgmma-%s", variant);
-    snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s%s%s",
-             c.groups ? name : c.kind->name, high(c.kind, c.shape),
+                 c.parts > 1 ? " at once" : "");
+    snprintf(g->note, sizeof g->note, "native %s %dx%d %s%s%s",
+             c.groups ? "wgmma" : c.kind->name, high(c.kind, c.shape),
              wide(c.kind, c.shape), vt_dtype_name(d->type),
-             g->t.unit.emulated ? ", emulated" : "",
-             far_rows(g, &o) ? ", A from afar" : "", text);
+             g->t.unit.emulated ? ", emulated" : "", text);
     return VITCL_OK;
 }
 
@@ -481,8 +416,6 @@ const vt_form vt_form_mma = {.provider = "native",
                              .packed_bytes = packed_bytes,
                              .pack = pack,
                              .temp_bytes = temp_bytes,
-                             .int_rows = int_rows,
-                             .rounds = rounds_c,
                              .bind = bind,
                              .free = vt_mma_free_operands,
                              .peak = vt_mma_peak};

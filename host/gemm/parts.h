@@ -9,7 +9,6 @@
 #ifndef VT_GEMM_PARTS_H
 #define VT_GEMM_PARTS_H
 #include "gemm/form.h"
-#include "units/variants.h"
 
 enum { VT_PART_ROWS = 256 };
 enum { VT_PARTS = 4 }; /* at most: tile.c has a kernel for each */
@@ -20,13 +19,5 @@ long vt_processors(const vt_dev *dev, const vt_told *t, int engines);
 /* The terms of one of about `parts` parts of K, at most `most` of them, a
  * multiple of 64 unless it is all of K. */
 int vt_part_terms(const vt_told *t, long parts, int most);
-
-/* The defines with which the last of some work-groups does what this variant
- * leaves to it (cl/common_parts.cl). NULL: it does not, because VITCL_VARIANTS
- * does not say so, or the device does not order memory between work-groups. */
-const char *vt_last_fence(const vt_dev *dev, vt_variant v);
-/* Then: *counts, so many of them, all 0, as that argument. */
-vitcl_status vt_last_counts(vt_buf **counts, vt_kernel *k, unsigned index,
-                            vt_dev *dev, long n);
 
 #endif

@@ -57,7 +57,7 @@ static vitcl_status bind(vt_gemm *g)
     const int t = vt_dev_group_max(g->dev) >= 256  ? 16
                   : vt_dev_group_max(g->dev) >= 64 ? 8
                                                    : 1;
-    char epilogue[144], defines[304];
+    char epilogue[96], defines[256];
 
     snprintf(defines, sizeof defines,
              "-DV=%d -DT=%d -DTRANS_A=%d -DTRANS_B=%d -DAT=%s -DBT=%s -DCT=%s "

@@ -119,7 +119,7 @@ static vitcl_status bind(vt_gemm *g)
     vt_buf *a = g->bufs.a, *b = NULL;
     vt_panels *p = NULL;
     unsigned n = 0;
-    char epilogue[144], copies[24] = "", defines[336];
+    char epilogue[96], copies[24] = "", defines[288];
 
     if (held(&g->t))
         snprintf(copies, sizeof copies, " -DHELD=%d",

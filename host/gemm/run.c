@@ -56,15 +56,6 @@ static vitcl_status big_enough(const vt_buf *b, size_t elements, vt_dtype type,
                    b ? vt_buf_size(b) : (size_t)0, elements);
 }
 
-/* Up to the last that is read. */
-static int residual_rows(const vt_gemm_desc *d)
-{
-    return (d->batch - 1) * (d->apart < 0 ? 0
-                             : d->apart   ? d->apart
-                                          : d->M) +
-           d->M;
-}
-
 static vitcl_status check_buffers(const vt_gemm *g)
 {
     const vt_gemm_desc *d = &g->t.d;
@@ -86,8 +77,7 @@ static vitcl_status check_buffers(const vt_gemm *g)
     if (d->scale)
         VT_RET(big_enough(g->bufs.scale, (size_t)d->N, VT_F32, "scale"));
     if (d->residual)
-        VT_RET(big_enough(g->bufs.residual,
-                          extent(residual_rows(d), d->ldc, d->N), d->res,
+        VT_RET(big_enough(g->bufs.residual, extent(rows, d->ldc, d->N), d->res,
                           "residual"));
     if (temp)
         VT_RET(big_enough(g->bufs.temp, temp, VT_U8, "temp"));
@@ -134,8 +124,6 @@ static void drop_kernels(vt_gemm *g)
         vt_kernel_free(g->kernel[i]);
         g->kernel[i] = NULL;
     }
-    vt_buf_free(g->counts);
-    g->counts = NULL;
 }
 
 vitcl_status vt_form_bind(vt_gemm **out, vt_dev *dev, const vt_form *f,

@@ -110,7 +110,6 @@ static bool wide(const vt_buf *b, int ld, int across)
 /* How bind() divides a product. */
 typedef struct cut {
     int side, tk, terms, parts; /* parts: with their own work-groups */
-    const char *fence;          /* of these; NULL: gemm_sum adds them */
 } cut;
 
 static cut divide(const vt_gemm *g)
@@ -120,8 +119,7 @@ static cut divide(const vt_gemm *g)
     cut c = {.terms = terms < d->K ? terms : 0, .parts = 1};
 
     if (split(g->dev, &g->t))
-        c.parts = vt_divide_up(d->K, terms),
-        c.fence = vt_last_fence(g->dev, VT_VARIANT_PARTS);
+        c.parts = vt_divide_up(d->K, terms);
     c.side = side(g->dev, g->t.number[0].value, d->batch * d->M, d->N, c.parts);
     for (c.tk = g->t.number[1].value; c.terms % c.tk != 0;)
         c.tk -= 4;
@@ -142,9 +140,6 @@ static vitcl_status bind_part(vt_kernel **k, vt_gemm *g, vt_buf *b,
         VT_RET(vt_kernel_buf(*k, 12, g->bufs.temp));
         VT_RET(vt_kernel_int(*k, 13, first));
     }
-    if (c->fence)
-        VT_RET(vt_last_counts(&g->counts, *k, 14, g->dev,
-                              vt_tile_count(rows, d->N, c->side, c->side)));
     vt_kernel_size(*k, 3,
                    (size_t[3]){(size_t)vt_divide_up(rows, c->side) * GROUP,
                                (size_t)vt_divide_up(d->N, c->side),
@@ -166,9 +161,7 @@ static void describe(vt_gemm *g, const cut *c)
     if (c->terms)
         n += snprintf(g->note + n, size - (size_t)n, ", %d parts%s",
                       vt_divide_up(g->t.d.K, c->terms),
-                      c->fence       ? " at once, added by the last"
-                      : c->parts > 1 ? " at once"
-                                     : "");
+                      c->parts > 1 ? " at once" : "");
     if (g->t.tuned)
         snprintf(g->note + n, size - (size_t)n, ", tuned");
 }
@@ -184,13 +177,13 @@ static vitcl_status bind(vt_gemm *g)
     vt_buf *b = g->bufs.b;
     unsigned n = 0;
     int first = 0;
-    char epilogue[144], types[48] = "", parts[72] = "", defines[400];
+    char epilogue[96], types[48] = "", parts[72] = "", defines[352];
 
     if (int8)
         VT_RET(vt_panels_bind(&b, g, &n));
     if (c.terms)
-        snprintf(parts, sizeof parts, " -DTERMS=%d%s%s", c.terms,
-                 c.parts > 1 ? " -DSPLIT" : "", c.fence ? c.fence : "");
+        snprintf(parts, sizeof parts, " -DTERMS=%d%s", c.terms,
+                 c.parts > 1 ? " -DSPLIT" : "");
     if (!int8)
         snprintf(types, sizeof types, " -DXT=%s -DBT=%s -DYT=%s",
                  vt_dtype_name(d->a),
@@ -207,7 +200,7 @@ static vitcl_status bind(vt_gemm *g)
         VT_RET(bind_part(&g->kernel[n], g, b, &c, first, defines));
         first += c.terms, n++;
     } while (c.terms && c.parts == 1 && first < d->K);
-    if (c.parts > 1 && !c.fence)
+    if (c.parts > 1)
         VT_RET(vt_gemm_bind_sum(&g->kernel[n], g, g->bufs.temp, 0, g->bufs.a, b,
                                 c.parts, 0, 0, ""));
     describe(g, &c);

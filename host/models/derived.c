@@ -12,7 +12,6 @@
 #include "models/config.h"
 #include "models/pos_resize.h"
 #include "models/rope.h"
-#include "models/vit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -243,49 +242,6 @@ static vitcl_status derive_standard(float *out, const vt_model *m,
 }
 
 static vitcl_status read_param(float *out, const vt_model *m, const char *name,
-                               uint64_t count);
-
-static vitcl_status derive_rows(float *out, const vt_model *m, int h, int w,
-                                uint64_t count)
-{
-    const vt_config *c = &m->config;
-    const struct {
-        const char *name;
-        int rows;
-    } prefix[] = {{"cls_token", c->class_token},
-                  {"dist_token", c->dist_token},
-                  {"reg_token", c->registers}};
-    const size_t D = (size_t)c->width, patches = (size_t)h * (size_t)w,
-                 positions = (size_t)c->pos_prefix * D;
-    vitcl_status st = VITCL_OK;
-    float *pos = NULL, *bias = NULL, *to = out;
-    char name[VT_POS_NAME];
-
-    vt_pos_name(name, c, "", "", h, w);
-    VT_TRY(vt_model_weight(&pos, m, name, positions + patches * D));
-    if (c->patch_bias)
-        VT_TRY(vt_model_weight(&bias, m, "patch_embed.proj.bias", D));
-    for (size_t i = 0; i < VT_COUNT(prefix); i++) {
-        const size_t n = (size_t)prefix[i].rows * D;
-
-        if (n)
-            VT_TRY(read_param(to, m, prefix[i].name, n));
-        to += n;
-    }
-    if ((size_t)(to - out) + patches * D != count)
-        return vt_fail(VITCL_EINVAL,
-                       "embed_rows: another size than the plan's");
-    for (size_t i = 0; i < positions; i++)
-        out[i] += pos[i];
-    for (size_t i = 0; i < patches * D; i++)
-        to[i] = (bias ? bias[i % D] : 0) + pos[positions + i];
-done:
-    free(bias);
-    free(pos);
-    return st;
-}
-
-static vitcl_status read_param(float *out, const vt_model *m, const char *name,
                                uint64_t count)
 {
     char plain[96];
@@ -306,8 +262,6 @@ static vitcl_status read_param(float *out, const vt_model *m, const char *name,
             return vt_rope_derive(out, m, block, h, w, count);
         if (h && sscanf(plain, "mid_pos_embed.%6d", &block) == 1)
             return derive_tokens_last(out, m, plain, block, h, w, count);
-        if (h && strcmp(plain, "embed_rows") == 0)
-            return derive_rows(out, m, h, w, count);
         if (h && m->config.tokens_last)
             return derive_tokens_last(out, m, plain, -1, h, w, count);
         if (h && n > 7 && strcmp(plain + n - 7, "rel_pos") == 0)

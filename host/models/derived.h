@@ -6,8 +6,6 @@
  *             pos_embed.x and .y, the sum of a row of each
  * name@std    a standardised convolution: zero mean, unit variance per filter
  * name@bn     a convolution's weight or bias with its BatchNorm folded in
- * embed_rows@HxW   what is added to the projected patches and stands before
- *             them: prefix tokens and positions, and the projection's bias
  * name@groups, @first, @second, @init: those of diff.c
  */
 #ifndef VT_MODELS_DERIVED_H

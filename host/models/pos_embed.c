@@ -12,22 +12,15 @@
 
 #include <stdio.h>
 
-void vt_pos_name(char out[VT_POS_NAME], const vt_config *c, const char *prefix,
-                 const char *tail, int gh, int gw)
-{
-    int n = snprintf(out, VT_POS_NAME, "%spos_embed%s", prefix, tail);
-
-    if (c->pos_h || c->tokens_last || !vt_config_native(c, gh, gw))
-        snprintf(out + n, VT_POS_NAME - (size_t)n, "@%dx%d", gh, gw);
-}
-
 /* A learnt table for this grid. */
 static vt_val table(vt_plan *p, const vt_config *c, const char *prefix,
                     const char *tail, int gh, int gw, int rows, int width)
 {
-    char name[VT_POS_NAME];
+    char name[64];
+    int n = snprintf(name, sizeof name, "%spos_embed%s", prefix, tail);
 
-    vt_pos_name(name, c, prefix, tail, gh, gw);
+    if (c->pos_h || c->tokens_last || !vt_config_native(c, gh, gw))
+        snprintf(name + n, sizeof name - (size_t)n, "@%dx%d", gh, gw);
     return vt_param(p, name, 2, (int[]){rows, width});
 }
 

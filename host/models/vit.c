@@ -108,30 +108,18 @@ vt_val vt_vit_patches(vt_plan *p, const vt_model *m, vt_val pixels)
 {
     const vt_config *c = vt_model_config(m);
 
-    return vt_dense(
-        p, vt_patch_behind(p, pixels, c->grey, c->patch_h, c->patch_w, 0),
-        "patch_embed.proj", c->width, c->patch_bias, VT_ACT_NONE, VT_NONE,
-        VT_NONE);
-}
-
-static bool at_stem(const vt_config *c)
-{
-    return c->pos_injection == VT_AT_STEM || c->pos_injection == VT_AT_BETWEEN;
-}
-
-static vt_val embedded(vt_plan *p, const vt_config *c, vt_val x)
-{
-    if (c->pre_norm)
-        x = vt_vit_layernorm(p, x, c, "norm_pre");
-    vt_name(p, x, "embed");
-    return x;
+    return vt_dense(p,
+                    vt_patch_first(p, pixels, c->grey, c->patch_h, c->patch_w),
+                    "patch_embed.proj", c->width, c->patch_bias, VT_ACT_NONE,
+                    VT_NONE, VT_NONE);
 }
 
 vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
                     int gw, const vt_build_options *o)
 {
     const vt_config *c = vt_model_config(m);
-    const bool stem = at_stem(c);
+    const bool stem =
+        c->pos_injection == VT_AT_STEM || c->pos_injection == VT_AT_BETWEEN;
     vt_val prefix[3], x = patches, pos = VT_NONE;
     int n = 0;
 
@@ -155,33 +143,17 @@ vt_val vt_vit_embed(vt_plan *p, const vt_model *m, vt_val patches, int gh,
         x = vt_embed(p, x, prefix, n, pos, c->pos_prefix);
     if (c->pos_kind == VT_POS_2D && stem)
         x = vt_pos_add(p, c, x, "", gh, gw);
-    return embedded(p, c, vt_vit_dropout(p, x, o));
+    x = vt_vit_dropout(p, x, o);
+    if (c->pre_norm)
+        x = vt_vit_layernorm(p, x, c, "norm_pre");
+    vt_name(p, x, "embed");
+    return x;
 }
 
 vt_val vt_vit_stem(vt_plan *p, const vt_model *m, vt_val pixels, int gh, int gw,
                    const vt_build_options *o)
 {
-    const vt_config *c = vt_model_config(m);
-    const int prefix = c->class_token + c->dist_token + c->registers;
-    const int dim[] = {c->width, (c->grey ? 1 : vt_dim(p, pixels, 1)) *
-                                     c->patch_h * c->patch_w};
-    char name[VT_POS_NAME];
-    vt_val x;
-
-    if (!vt_residual_apart(p) || !c->pos_embed || !at_stem(c) ||
-        c->pos_kind != VT_POS_1D || c->embed_norm ||
-        o->patch_source != VT_NONE || drops(o))
-        return vt_vit_embed(p, m, vt_vit_patches(p, m, pixels), gh, gw, o);
-    x = vt_patch_behind(p, pixels, c->grey, c->patch_h, c->patch_w, prefix);
-    snprintf(name, sizeof name, "embed_rows@%dx%d", gh, gw);
-    x = vt_linear(
-        p, x,
-        (vt_linear_args){.w = vt_param(p, "patch_embed.proj.weight", 2, dim),
-                         .b = VT_NONE,
-                         .scale = VT_NONE,
-                         .residual = vt_param(
-                             p, name, 2, (int[]){prefix + gh * gw, c->width})});
-    return embedded(p, c, x);
+    return vt_vit_embed(p, m, vt_vit_patches(p, m, pixels), gh, gw, o);
 }
 
 /* ---- blocks ---- */
@@ -274,8 +246,7 @@ static vt_val pre_norm(vt_plan *p, const vt_config *c, int i, vt_val x,
     if (e.rows) {
         if (vt_dim(p, h, 1) != e.rows)
             h = vt_slice(p, h, 0, e.rows);
-        if (drops(o) || !vt_residual_apart(p))
-            x = vt_slice(p, x, 0, e.rows);
+        x = vt_slice(p, x, 0, e.rows);
     }
     if (e.end != VT_NONE) {
         h = vt_pick(p, h, e.end);

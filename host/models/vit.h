@@ -42,11 +42,6 @@ void vt_vit_behind(vt_plan *p, const vt_model *m, vt_val x, int kernel,
 vt_block_extra vt_vit_grid(const vt_plan *p, const vt_model *m, vt_val pixels);
 
 /* ---- pos_embed.c ---- */
-enum { VT_POS_NAME = 64 };
-/* <prefix>pos_embed<tail>; where it is not stored for this grid, with @ and the
- * grid. */
-void vt_pos_name(char out[VT_POS_NAME], const vt_config *c, const char *prefix,
-                 const char *tail, int gh, int gw);
 /* <prefix>pos_embed for this grid. */
 vt_val vt_pos_table(vt_plan *p, const vt_config *c, const char *prefix, int gh,
                     int gw);

@@ -72,7 +72,7 @@ static vitcl_status measure(vt_dev *dev)
     }
     dev->vector = lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
     dev->align = VT_MAX((size_t)64, (size_t)bits / 8);
-    dev->group_max = VT_MIN(group, (size_t)512);
+    dev->group_max = VT_MIN(group, (size_t)256);
     dev->launch_macs = launch_macs(dev);
     snprintf(dev->flags, sizeof dev->flags, "-cl-std=CL1.2%s%s",
              fp & CL_FP_FMA ? "" : " -DNO_FMA",

@@ -247,21 +247,14 @@ void vt_inputs_free(vt_inputs *r)
     free(r->options);
 }
 
-bool vt_program_language(const char *defines)
-{
-    return strstr(defines, "-cl-std=") != NULL;
-}
-
 vitcl_status vt_inputs_of(vt_inputs *r, const vt_dev *dev, const vt_program *p)
 {
-    size_t own; /* of the flags, for the defines' -cl-std in its place */
 
     *r = (vt_inputs){.options = NULL};
     VT_RET(vt_common_get(&r->common));
     VT_RET(vt_source_read(&r->text, p->file));
     vt_source_keep(r->text, (const char *[]){p->name}, 1);
-    own = vt_program_language(p->defines) ? strcspn(dev->flags, " ") : 0;
-    VT_RET(vt_format(&r->options, "%s %s", dev->flags + own, p->defines));
+    VT_RET(vt_format(&r->options, "%s %s", dev->flags, p->defines));
     r->key = vt_cache_key_end(r->common.begun, dev, r->text, r->options);
     return VITCL_OK;
 }

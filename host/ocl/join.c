@@ -227,8 +227,7 @@ bool vt_program_fits(const vt_program *p, vt_program *const *group, unsigned n)
     for (unsigned i = 0; i < n; i++)
         if (strcmp(p->name, group[i]->name) == 0)
             return false;
-    if (n == VT_JOINED || vt_program_language(p->defines) ||
-        vt_common_get(&common) != VITCL_OK)
+    if (n == VT_JOINED || vt_common_get(&common) != VITCL_OK)
         return false;
     yes = vt_same_head(&common, p->defines, group[0]->defines);
     vt_common_free(&common);

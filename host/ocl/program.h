@@ -50,9 +50,6 @@ typedef struct vt_inputs {
     vt_kept_key key;
 } vt_inputs;
 
-/* Do these defines choose a language, in place of OpenCL C 1.2? Such a program
- * is not joined with others. */
-bool vt_program_language(const char *defines);
 vitcl_status vt_inputs_of(vt_inputs *r, const vt_dev *dev, const vt_program *p);
 void vt_inputs_free(vt_inputs *r);
 /* The driver's program of both texts, not built. */

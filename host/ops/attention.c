@@ -105,8 +105,6 @@ static vitcl_status arguments(vt_plan *p, vt_kernel *k, const vt_step *s,
 static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
                        unsigned *in, unsigned *out)
 {
-    if (t == VT_I8 && !vt_op_cpu(p) && vt_attention_rounds(p, s))
-        *out = 1u << OUT_Y;
     if (t != VT_BF16 || !vt_op_dots(p) || vt_attention_measure(p, s).D % 2 != 0)
         return;
     *in = 1u << IN_Q | 1u << IN_KV;
@@ -238,8 +236,7 @@ const vt_op vt_op_attention = {.name = "attention",
                                .macs = macs,
                                .half_in = 1u << IN_Q | 1u << IN_KV,
                                .half_out = 1u << OUT_Y,
-                               .cpu_stored = cpu_stored,
-                               .keeps_behind = true};
+                               .cpu_stored = cpu_stored};
 
 static vt_val append(vt_plan *p, vt_val q, vt_val kv, bool self,
                      const vt_attention_args *a)

@@ -43,8 +43,6 @@ vitcl_status vt_attention_arguments(vt_plan *p, vt_kernel *k, unsigned at,
 /* May it be computed on the device's matrix unit? */
 bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
                             const vt_attention_sizes *z);
-/* And can it leave its results in int8, too? */
-bool vt_attention_rounds(const vt_plan *p, const vt_step *s);
 /* prepare() of the output, if so. */
 vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
                               const vt_attention_sizes *z);

@@ -5,7 +5,6 @@
 #include "ops/attention_heads.h"
 
 #include "ocl/precision.h"
-#include "units/variants.h"
 
 #include <stdio.h>
 
@@ -63,17 +62,6 @@ static int most_keys(vt_mma_choice c, int d, bool bias, bool full)
     return d <= 32 ? KEYS : d <= (bias ? 72 : 80) ? KEYS / 2 : KEYS / 4;
 }
 
-/* More sub-groups with one fragment of queries each, so that 13 or 14 of them
- * compute 197 queries; 0: as few as usual. */
-static int more_subgroups(vt_mma_choice c, int queries, bool full)
-{
-    if (full || vt_mma_kinds[c.kind].lanes != 32 || queries <= ITEMS / 2)
-        return 0;
-    return vt_variant_wanted(VT_VARIANT_HEADS7)    ? 7
-           : vt_variant_wanted(VT_VARIANT_HEADS13) ? 13
-                                                   : 0;
-}
-
 vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
                              int queries, bool bias, bool full)
 {
@@ -82,30 +70,20 @@ vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
     const int tiles = !vt_mma_nvidia(c.kind)         ? 1
                       : c.kind == VT_MMA_16 && !full ? 4
                                                      : 2;
-    const int more = more_subgroups(c, queries, full);
-    vt_mma_heads h = {.subgroups = more         ? more
-                                   : c.emulated ? 2
-                                                : ITEMS / k->lanes,
+    vt_mma_heads h = {.subgroups = c.emulated ? 2 : ITEMS / k->lanes,
                       .fragments = 1,
-                      .tail = !full && !vt_mma_intel(c.kind) && /* it spills */
-                              vt_variant_wanted(VT_VARIANT_TAIL),
                       .kept = vt_mma_intel(c.kind) && d > (full ? 32 : 64),
                       .keys = most_keys(c, d, bias, full)};
 
-    if (more > 8 && h.keys > KEYS / 2)
-        h.keys = KEYS / 2; /* of 128 registers */
     while (h.keys > least &&
            tiles_bytes(c, h.keys, d, tiles, 1) > vt_dev_info(dev)->local_bytes)
         h.keys /= 2;
     h.queries = h.subgroups * (vt_mma_nvidia(c.kind) ? k->rows : k->columns);
     /* a bias needs the registers; smaller heads wait for powers of 2 */
-    if (d >= 64 && d <= k->twice && !bias && !full && !more &&
-        queries > h.queries)
+    if (d >= 64 && d <= k->twice && !bias && !full && queries > h.queries)
         h.fragments = 2, h.queries *= 2;
     h.items = (size_t)(h.subgroups * k->lanes);
     h.local_bytes = tiles_bytes(c, h.keys, d, tiles, 1) + kept_bytes(&h, d);
-    if (c.emulated && more)
-        h.local_bytes += (size_t)more * SCRATCH / 2;
     return h;
 }
 
@@ -120,10 +98,9 @@ void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
                          vt_mma_choice c, vt_dtype type, int d)
 {
     snprintf(out, size,
-             "-DKIND=%d%s%s%s -DTYPE=%d -DD=%d -DWM=%d -DFQ=%d -DKEYS=%d",
-             c.kind, h->kept ? " -DKEPT" : "", h->tail ? " -DTAIL" : "",
-             vt_mma_flags(c), vt_type_number(type), d, h->subgroups,
-             h->fragments, h->keys);
+             "-DKIND=%d%s%s -DTYPE=%d -DD=%d -DWM=%d -DFQ=%d -DKEYS=%d", c.kind,
+             h->kept ? " -DKEPT" : "", vt_mma_flags(c), vt_type_number(type), d,
+             h->subgroups, h->fragments, h->keys);
 }
 
 /* ---- gradients ---- */

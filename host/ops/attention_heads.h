@@ -12,7 +12,6 @@
 typedef struct vt_mma_heads {
     int subgroups, fragments, keys, queries;
     bool kept; /* are its own rows in local memory, not in registers? */
-    bool tail; /* has the last tile of keys code of its own? */
     size_t items, local_bytes;
 } vt_mma_heads;
 /* Do some kinds take heads of d numbers? */
@@ -23,7 +22,7 @@ vt_mma_heads vt_mma_heads_of(const vt_dev *dev, vt_mma_choice c, int d,
                              int queries, bool bias, bool full);
 /* Work-items in all. */
 size_t vt_mma_heads_items(const vt_mma_heads *h, int rows, int heads);
-/* The defines of that; 112 bytes are enough. */
+/* The defines of that; 96 bytes are enough. */
 void vt_mma_heads_define(char *out, size_t size, const vt_mma_heads *h,
                          vt_mma_choice c, vt_dtype type, int d);
 

@@ -8,7 +8,6 @@
  */
 #include "ops/attention.h"
 
-#include "gemm/parts.h"
 #include "ops/attention_heads.h"
 
 #include <stdio.h>
@@ -42,9 +41,8 @@ static vt_mma_heads heads_of(const vt_plan *p, const vt_step *s,
                            s->in[IN_BIAS] != VT_NONE, full(p, s));
 }
 
-/* Where q and kv begin at multiples of 16 bytes. */
-static bool could(const vt_plan *p, const vt_step *s,
-                  const vt_attention_sizes *z)
+bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
+                            const vt_attention_sizes *z)
 {
     vt_dev *dev = vt_plan_settings(p)->dev;
     const vt_dtype type = type_of(p, s);
@@ -54,7 +52,8 @@ static bool could(const vt_plan *p, const vt_step *s,
     if ((type != VT_F16 && type != VT_BF16) || !vt_mma_heads_take(z->D) ||
         s->f[F_SCALE] <= 0.0f || vt_product_plain(vt_plan_gemm(p)) ||
         vt_value_of(p, s->in[IN_KV])->dtype !=
-            vt_value_of(p, s->in[IN_Q])->dtype)
+            vt_value_of(p, s->in[IN_Q])->dtype ||
+        !vt_op_aligned(p, s->in[IN_Q]) || !vt_op_aligned(p, s->in[IN_KV]))
         return false;
     c = choice(p, s);
     if (full(p, s) ? !vt_mma_gradient_takes(c, z->D)
@@ -65,40 +64,6 @@ static bool could(const vt_plan *p, const vt_step *s,
            vt_dev_info(dev)->local_bytes >= h.local_bytes;
 }
 
-bool vt_attention_mma_takes(vt_plan *p, const vt_step *s,
-                            const vt_attention_sizes *z)
-{
-    return could(p, s, z) && vt_op_aligned(p, s->in[IN_Q]) &&
-           vt_op_aligned(p, s->in[IN_KV]);
-}
-
-bool vt_attention_rounds(const vt_plan *p, const vt_step *s)
-{
-    const vt_attention_sizes z = vt_attention_measure(p, s);
-
-    return vt_last_fence(vt_plan_settings(p)->dev, VT_VARIANT_LAST) &&
-           !z.lines && z.H * z.D % 64 == 0 && could(p, s, &z);
-}
-
-static bool ints(const vt_plan *p, const vt_step *s)
-{
-    return vt_value_of(p, s->out[OUT_Y])->dtype == VT_I8;
-}
-
-/* The last group of each block of queries, of all heads, rounds its rows. */
-static vitcl_status round_rows(vt_plan *p, vt_step *s, vt_kernel *k,
-                               const vt_mma_heads *h,
-                               const vt_attention_sizes *z)
-{
-    const size_t words =
-        (size_t)(z->B * z->Tq) * ((size_t)(z->H * z->D) + sizeof(float));
-    const long blocks = (z->Tq + h->queries - 1) / h->queries;
-
-    VT_RET(vt_kernel_int(k, 14, (int)(vt_behind(words) / 2)));
-    return vt_last_counts(&s->counts, k, 15, vt_plan_settings(p)->dev,
-                          blocks * z->B);
-}
-
 /* Are 16 bytes of a row stored at once? With other heads sm_80 could hold fewer
  * work-groups, or would spill. */
 static bool wide_rows(vt_plan *p, const vt_step *s, vt_mma_choice c, int D)
@@ -106,8 +71,7 @@ static bool wide_rows(vt_plan *p, const vt_step *s, vt_mma_choice c, int D)
     const vt_val y = s->out[OUT_Y];
 
     return vt_mma_nvidia(c.kind) && D >= 48 && D <= 80 && !full(p, s) &&
-           (ints(p, s) || vt_value_of(p, y)->dtype == type_of(p, s)) &&
-           vt_op_aligned(p, y);
+           vt_value_of(p, y)->dtype == type_of(p, s) && vt_op_aligned(p, y);
 }
 
 vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
@@ -115,35 +79,26 @@ vitcl_status vt_attention_mma(vt_plan *p, vt_step *s,
 {
     const vt_mma_choice c = choice(p, s);
     const vt_mma_heads h = heads_of(p, s, c, z);
-    char common[112], defines[256];
+    char common[96], defines[240];
     vt_attention_defines more;
     vt_op_define y;
     vt_kernel *k;
 
     vt_attention_define(more, p, s, z);
     vt_mma_heads_define(common, sizeof common, &h, c, type_of(p, s), z->D);
-    vt_op_stored(y, p, "YT", s->out[OUT_Y]);
-    if (ints(p, s))
-        snprintf(y, sizeof y, " -DYT=%s", vt_dtype_name(type_of(p, s)));
-    snprintf(defines, sizeof defines, "%s%s%s%s%s%s", common, more, y,
-             wide_rows(p, s, c, z->D) ? " -DWIDE_Y" : "",
-             ints(p, s) ? " -DROUND" : "",
-             ints(p, s)
-                 ? vt_last_fence(vt_plan_settings(p)->dev, VT_VARIANT_LAST)
-                 : "");
+    snprintf(defines, sizeof defines, "%s%s%s%s", common, more,
+             vt_op_stored(y, p, "YT", s->out[OUT_Y]),
+             wide_rows(p, s, c, z->D) ? " -DWIDE_Y" : "");
     VT_RET(vt_step_kernel(&k, p, s, "attention_mma", "attention_mma", defines));
     VT_RET(vt_args(p, k, "v", s->out[OUT_Y]));
     VT_RET(vt_attention_arguments(p, k, 1, s, z));
-    if (ints(p, s))
-        VT_RET(round_rows(p, s, k, &h, z));
     vt_kernel_size(k, 1,
                    (size_t[3]){vt_mma_heads_items(&h, z->Tq, z->H * z->B)},
                    (size_t[3]){h.items});
     vt_kernel_work(k, s->op->macs(p, s));
-    snprintf(s->note, sizeof s->note, "attention %s %dx%d%s%s%s",
+    snprintf(s->note, sizeof s->note, "attention %s %dx%d%s",
              vt_mma_kinds[c.kind].name, h.queries, h.keys,
-             h.tail ? " tail" : "", c.emulated ? ", emulated" : "",
-             ints(p, s) ? ", rounded by the last" : "");
+             c.emulated ? ", emulated" : "");
     return VITCL_OK;
 }
 

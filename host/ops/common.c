@@ -2,7 +2,6 @@
  * common.c - helpers of ops: shapes, launch sizes, steps of two tensors.
  */
 #include "ops/common.h"
-#include "units/variants.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -52,30 +51,6 @@ int vt_op_count(const vt_plan *p, vt_val v)
 int vt_op_rows(const vt_plan *p, vt_val v)
 {
     return vt_op_count(p, v) / vt_dim(p, v, -1);
-}
-
-/* ---- residuals ---- */
-
-bool vt_residual_apart(const vt_plan *p)
-{
-    return vt_variant_wanted(VT_VARIANT_EMBED) && !vt_op_cpu(p) &&
-           !vt_plan_settings(p)->backward && !vt_plan_settings(p)->train;
-}
-
-bool vt_op_apart(int *out, const vt_plan *p, vt_val x, vt_val r, int n)
-{
-    const vt_value *v = vt_value_of(p, r);
-    const int b = vt_dim(p, x, 0), rows = vt_op_rows(p, x) / b;
-
-    *out = 0;
-    if (!v || vt_op_count(p, r) == (long long)b * rows * n)
-        return true;
-    if (vt_value_of(p, x)->rank != 3 || vt_dim(p, r, -1) != n ||
-        !vt_residual_apart(p))
-        return false;
-    *out = v->rank == 2 ? VT_GEMM_SAME : v->dim[1];
-    return v->rank == 2 ? v->dim[0] == rows
-                        : v->rank == 3 && v->dim[0] == b && v->dim[1] >= rows;
 }
 
 /* ---- launching ---- */
@@ -246,58 +221,20 @@ bool vt_op_aligned(vt_plan *p, vt_val v)
     return vt_bind(&b, p, v) == VITCL_OK && vt_buf_aligned(b, 16);
 }
 
-enum { PARTS = 8, PARTS_ROWS = 512 };
-
-int vt_op_column_parts(const vt_plan *p, int rows, int columns)
-{
-    const vt_dev *dev = vt_plan_settings(p)->dev;
-
-    return dev && !vt_op_cpu(p) && vt_variant_wanted(VT_VARIANT_COLUMNS) &&
-                   rows >= PARTS_ROWS &&
-                   (columns + WIDE - 1) / WIDE <
-                       4 * (int)vt_dev_info(dev)->compute_units
-               ? PARTS
-               : 1;
-}
-
-size_t vt_op_column_bytes(int parts, int columns)
-{
-    return parts > 1 ? sizeof(float) * 2 * (size_t)parts * (size_t)columns : 0;
-}
-
-vitcl_status vt_op_columns_add(vt_kernel *k, unsigned n, vt_plan *p, vt_step *s,
-                               vt_val a, vt_val b, int columns, int parts)
-{
-    vt_buf *sums;
-
-    if (parts == 1)
-        return VITCL_OK;
-    VT_RET(vt_bind(&sums, p, s->out[VT_TEMP]));
-    VT_RET(vt_kernel_buf(k, n, sums));
-    VT_RET(vt_op_kernel(&k, p, s, "add", "add_column_parts"));
-    VT_RET(vt_args(p, k, "vvvii", a, b, s->out[VT_TEMP], parts, columns));
-    vt_op_items(k, p, columns, 1);
-    return VITCL_OK;
-}
-
 vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
-                           const char *file, const char *name, int columns,
-                           int parts)
+                           const char *file, const char *name, int columns)
 {
     const bool cpu = vt_op_cpu(p);
     size_t each = (size_t)(4 * lanes(p)), n = (size_t)columns;
-    char full[48], defines[24] = "";
+    char full[48];
 
-    if (parts > 1)
-        snprintf(defines, sizeof defines, " -DPARTS=%d", parts);
     snprintf(full, sizeof full, "%s%s", name, cpu ? "__cols" : "");
-    VT_RET(vt_op_kernel_with(out, p, s, file, full, defines));
+    VT_RET(vt_op_kernel(out, p, s, file, full));
     if (cpu) {
         vt_kernel_size(*out, 1, (size_t[3]){(n + each - 1) / each, 1, 1},
                        (size_t[3]){1, 1, 1});
     } else {
-        vt_kernel_size(*out, 2,
-                       (size_t[3]){ceil_to(n, WIDE), (size_t)(HIGH * parts), 1},
+        vt_kernel_size(*out, 2, (size_t[3]){ceil_to(n, WIDE), HIGH, 1},
                        (size_t[3]){WIDE, HIGH, 1});
         vt_kernel_groups(*out, VT_GROUPS_COLUMNS);
     }

@@ -110,30 +110,10 @@ bool vt_op_aligned(vt_plan *p, vt_val v);
 /* A kernel that sums columns: "name" (local {8, 32}, or smaller) or
  * "name__cols" (CPUs). */
 vitcl_status vt_op_columns(vt_kernel **out, vt_plan *p, vt_step *s,
-                           const char *file, const char *name, int columns,
-                           int parts);
-/* Into how many parts its rows are divided: 1, or where there are few columns
- * for the device as many as fill it. Then vt_op.temp_bytes has the bytes of
- * their sums (1 part: 0), and vt_op_columns_add() adds the kernel's last
- * argument, number n, and a kernel that adds the parts to a and b. */
-int vt_op_column_parts(const vt_plan *p, int rows, int columns);
-size_t vt_op_column_bytes(int parts, int columns);
-vitcl_status vt_op_columns_add(vt_kernel *k, unsigned n, vt_plan *p, vt_step *s,
-                               vt_val a, vt_val b, int columns, int parts);
-
-/* Does the step that normalises pictures to x instead write the patches of the
- * next step, the only one that reads x? */
-bool vt_op_patches(const vt_plan *p, vt_val x);
-/* Its kernel. f: scale, means and standard deviations of three channels. */
-vitcl_status vt_op_patches_of(vt_plan *p, vt_step *s, vt_val rgb,
-                              const float f[7]);
+                           const char *file, const char *name, int columns);
 
 /* The layer norm behind linear layer x that its product may write, or none. */
 vitcl_status vt_op_norm_behind(vt_gemm_norm *out, vt_plan *p, vt_val x);
-
-/* vt_gemm_desc.apart of a product of x with n columns and the residual r, or
- * none. False: it has not the rows that vt_linear_args allows. */
-bool vt_op_apart(int *out, const vt_plan *p, vt_val x, vt_val r, int n);
 
 /* Append a step with n inputs; returns its first output. */
 vt_val vt_op_append(vt_plan *p, const vt_op *op, int n, const vt_val *in,

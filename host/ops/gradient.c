@@ -17,18 +17,6 @@ static vitcl_status to_shape(vt_plan *p, vt_step *s)
                       "a gradient does not fit its parameter");
 }
 
-static int to_parts(const vt_plan *p, const vt_step *s)
-{
-    const int n = vt_op_count(p, s->in[TO_SUM]);
-
-    return vt_op_column_parts(p, vt_op_count(p, s->in[TO_X]) / n, n);
-}
-
-static size_t to_temp_bytes(const vt_plan *p, const vt_step *s)
-{
-    return vt_op_column_bytes(to_parts(p, s), vt_op_count(p, s->in[TO_SUM]));
-}
-
 static vitcl_status to_prepare(vt_plan *p, vt_step *s)
 {
     vt_kernel *k;
@@ -40,20 +28,15 @@ static vitcl_status to_prepare(vt_plan *p, vt_step *s)
         VT_RET(vt_args(p, k, "vvi", s->in[TO_SUM], s->in[TO_X], n));
         vt_op_blocks(k, p, n, 1);
     } else {
-        const int parts = to_parts(p, s);
-
-        VT_RET(vt_op_columns(&k, p, s, "add", "add_rows_grad", n, parts));
+        VT_RET(vt_op_columns(&k, p, s, "add", "add_rows_grad", n));
         VT_RET(vt_args(p, k, "vvii", s->in[TO_SUM], s->in[TO_X], rows, n));
-        VT_RET(vt_op_columns_add(k, 4, p, s, s->in[TO_SUM], VT_NONE, n, parts));
     }
     return VITCL_OK;
 }
 
 /* No grad: only steps of a backward pass. */
-static const vt_op add_to = {.name = "add_to",
-                             .shape = to_shape,
-                             .prepare = to_prepare,
-                             .temp_bytes = to_temp_bytes};
+static const vt_op add_to = {
+    .name = "add_to", .shape = to_shape, .prepare = to_prepare};
 
 void vt_add_to(vt_plan *p, vt_val g, vt_val x)
 {

@@ -2,10 +2,7 @@
  * layernorm.c - layer norm of rows, or of the first rows of each picture, and
  * root mean square norm, whose mean is 0.
  */
-#include "ocl/precision.h"
 #include "ops/common.h"
-#include "units/matrix.h"
-#include "units/variants.h"
 
 #include <stdio.h>
 
@@ -54,10 +51,9 @@ static bool whole(const vt_plan *p, const vt_step *s)
 
 static bool words(vt_int_rows *out, const vt_plan *p, const vt_step *s)
 {
-    return (vt_op_cpu(p) ||
-            (whole(p, s) && vt_variant_wanted(VT_VARIANT_ROWS))) &&
+    return vt_op_cpu(p) &&
            vt_product_int_rows(out, vt_plan_settings(p)->dev, vt_plan_gemm(p),
-                               vt_plan_class(p), vt_op_rows(p, s->out[OUT_Y]),
+                               vt_op_rows(p, s->out[OUT_Y]),
                                vt_dim(p, s->out[OUT_Y], -1));
 }
 
@@ -81,84 +77,6 @@ static vitcl_status round_rows(vt_plan *p, vt_step *s)
     return VITCL_OK;
 }
 
-/* The same on a GPU. */
-static vitcl_status round_on_gpu(vt_plan *p, vt_step *s)
-{
-    const int rows = vt_op_rows(p, s->out[OUT_Y]);
-    vt_kernel *k;
-    char defines[24];
-
-    snprintf(defines, sizeof defines, " -DWHOLE%s", rms(s));
-    VT_RET(vt_op_kernel_with(&k, p, s, "layernorm", "layernorm_rows", defines));
-    VT_RET(vt_args(p, k, "vvvviiiif", s->out[OUT_Y], s->in[IN_X],
-                   s->in[IN_GAMMA], s->in[IN_BETA], rows,
-                   vt_dim(p, s->in[IN_X], -1), s->i[I_TAKE], s->i[I_OF],
-                   (double)s->f[F_EPS]));
-    vt_op_groups(k, p, rows);
-    snprintf(s->note, sizeof s->note, "layernorm_rows int8");
-    return VITCL_OK;
-}
-
-/* ---- by a sub-group a row (cl/layernorm_lanes.cl) ---- */
-
-enum { LANES_COLUMNS = 256, LANES_MOST = 2048, LANES_ITEMS = 128 };
-
-static bool aligned(vt_plan *p, vt_val v)
-{
-    return v == VT_NONE || vt_op_aligned(p, v);
-}
-
-/* *c: the matrix unit, whose sub-groups have 32 or 64 lanes. */
-static bool by_lanes(vt_mma_choice *c, vt_plan *p, const vt_step *s)
-{
-    const vt_dtype x = vt_value_of(p, s->in[IN_X])->dtype,
-                   y = vt_value_of(p, s->out[OUT_Y])->dtype;
-    const int n = vt_dim(p, s->in[IN_X], -1);
-    vt_dev *dev = vt_plan_settings(p)->dev;
-
-    if (!vt_variant_wanted(VT_VARIANT_NORM) || vt_op_cpu(p) ||
-        n % LANES_COLUMNS != 0 || n > LANES_MOST ||
-        (x != VT_F16 && x != VT_BF16) ||
-        (y != x && y != VT_F32 && y != VT_I8) || s->out[OUT_STAT] != VT_NONE ||
-        vt_product_plain(vt_plan_gemm(p)) ||
-        vt_dev_group_max(dev) < LANES_ITEMS)
-        return false;
-    *c = vt_mma_ask(dev, x);
-    return c->kind != VT_MMA_NONE && c->kind < VT_MMA_DPAS8 &&
-           aligned(p, s->in[IN_X]) && aligned(p, s->in[IN_GAMMA]) &&
-           aligned(p, s->in[IN_BETA]) && aligned(p, s->out[OUT_Y]);
-}
-
-static vitcl_status lanes_rows(vt_plan *p, vt_step *s, vt_mma_choice c)
-{
-    const int n = vt_dim(p, s->in[IN_X], -1),
-              rows = vt_op_rows(p, s->out[OUT_Y]),
-              lanes = vt_mma_kinds[c.kind].lanes, each = LANES_ITEMS / lanes;
-    const vt_dtype x = vt_value_of(p, s->in[IN_X])->dtype;
-    const bool ints = vt_value_of(p, s->out[OUT_Y])->dtype == VT_I8;
-    vt_op_define y;
-    vt_kernel *k;
-    char defines[160];
-
-    snprintf(defines, sizeof defines,
-             "-DKIND=%d%s -DTYPE=%d -DV=%d -DCOLUMNS=%d -DWM=%d%s%s", c.kind,
-             vt_mma_flags(c), vt_type_number(x), LANES_COLUMNS / lanes, n, each,
-             ints ? " -DROWS" : vt_op_stored(y, p, "YT", s->out[OUT_Y]),
-             rms(s));
-    VT_RET(vt_step_kernel(&k, p, s, "layernorm_lanes", "layernorm_lanes",
-                          defines));
-    VT_RET(vt_args(p, k, "vvvviiif", s->out[OUT_Y], s->in[IN_X],
-                   s->in[IN_GAMMA], s->in[IN_BETA], rows, s->i[I_TAKE],
-                   s->i[I_OF], (double)s->f[F_EPS]));
-    vt_kernel_size(
-        k, 1,
-        (size_t[3]){(size_t)((rows + each - 1) / each) * LANES_ITEMS, 1, 1},
-        (size_t[3]){LANES_ITEMS, 1, 1});
-    snprintf(s->note, sizeof s->note, "layernorm_lanes %dx%d%s%s", lanes, each,
-             ints ? " int8" : "", c.emulated ? ", emulated" : "");
-    return VITCL_OK;
-}
-
 vitcl_status vt_op_norm_behind(vt_gemm_norm *out, vt_plan *p, vt_val x)
 {
     const vt_step *s = vt_plan_step(p, vt_value_of(p, x)->first + 1);
@@ -174,14 +92,11 @@ vitcl_status vt_op_norm_behind(vt_gemm_norm *out, vt_plan *p, vt_val x)
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
-    vt_mma_choice c;
     vt_kernel *k;
     char defines[24];
 
-    if (by_lanes(&c, p, s))
-        return lanes_rows(p, s, c);
     if (vt_value_of(p, s->out[OUT_Y])->dtype == VT_I8)
-        return vt_op_cpu(p) ? round_rows(p, s) : round_on_gpu(p, s);
+        return round_rows(p, s);
     snprintf(defines, sizeof defines, "%s%s", whole(p, s) ? " -DWHOLE" : "",
              rms(s));
     VT_RET(vt_op_kernel_with(&k, p, s, "layernorm", "layernorm", defines));
@@ -216,35 +131,21 @@ static const vt_op grad_x = {.name = "layernorm_grad_x",
                              .reads =
                                  1u << IN_X | 1u << IN_GAMMA | 1u << VT_SAVED};
 
-static int w_parts(const vt_plan *p, const vt_step *s)
-{
-    return vt_op_column_parts(p, vt_op_rows(p, s->in[VT_DY]),
-                              vt_dim(p, s->in[IN_X], -1));
-}
-
-static size_t w_temp_bytes(const vt_plan *p, const vt_step *s)
-{
-    return vt_op_column_bytes(w_parts(p, s), vt_dim(p, s->in[IN_X], -1));
-}
-
 static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     vt_kernel *k;
-    int c = vt_dim(p, s->in[IN_X], -1), parts = w_parts(p, s);
+    int c = vt_dim(p, s->in[IN_X], -1);
 
-    VT_RET(vt_op_columns(&k, p, s, "layernorm", "layernorm_grad_w", c, parts));
-    VT_RET(vt_args(p, k, "vvvvviiii", s->in[IN_GAMMA], s->in[IN_BETA],
+    VT_RET(vt_op_columns(&k, p, s, "layernorm", "layernorm_grad_w", c));
+    return vt_args(p, k, "vvvvviiii", s->in[IN_GAMMA], s->in[IN_BETA],
                    s->in[VT_DY], s->in[IN_X], s->in[VT_SAVED],
-                   vt_op_rows(p, s->in[VT_DY]), c, s->i[I_TAKE], s->i[I_OF]));
-    return vt_op_columns_add(k, 9, p, s, s->in[IN_GAMMA], s->in[IN_BETA], c,
-                             parts);
+                   vt_op_rows(p, s->in[VT_DY]), c, s->i[I_TAKE], s->i[I_OF]);
 }
 
 static const vt_op grad_w = {.name = "layernorm_grad_w",
                              .prepare = w_prepare,
                              .reads = 1u << IN_X | 1u << VT_SAVED,
-                             .adds = 1u << IN_GAMMA | 1u << IN_BETA,
-                             .temp_bytes = w_temp_bytes};
+                             .adds = 1u << IN_GAMMA | 1u << IN_BETA};
 
 /* Not the input, which is the residual stream. In int8 plans not in bf16, too:
  * that would round twice. */

@@ -50,12 +50,6 @@ static vt_dtype type_in_int8(const vt_plan *p, vt_val x)
     return vt_op_dots(p) ? VT_BF16 : VT_F32;
 }
 
-/* Of an int8 plan on a GPU. */
-static vt_dtype half_of(const vt_plan *p)
-{
-    return vt_product_attention(vt_plan_settings(p)->dev, vt_plan_gemm(p));
-}
-
 static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
 {
     vt_val x = s->in[IN_X], w = s->in[IN_W];
@@ -72,15 +66,12 @@ static vt_gemm_desc forward(const vt_plan *p, const vt_step *s)
     if (s->out[OUT_Y] != VT_NONE) {
         d.ldc = vt_value_of(p, s->out[OUT_Y])->ld;
         d.out = vt_value_of(p, s->out[OUT_Y])->dtype;
-        if (d.out == VT_I8)
-            d.behind = half_of(p);
     }
     d.bias = s->in[IN_BIAS] != VT_NONE;
     d.scale = s->in[IN_SCALE] != VT_NONE;
     d.residual = s->in[IN_RESIDUAL] != VT_NONE;
     if (d.residual)
         d.res = vt_value_of(p, s->in[IN_RESIDUAL])->dtype;
-    (void)vt_op_apart(&d.apart, p, x, s->in[IN_RESIDUAL], d.N);
     d.act = (vt_act)s->i[I_ACT];
     d.b_packed = constant(p, w);
     d.any_batch = vt_plan_settings(p)->any_batch;
@@ -124,7 +115,7 @@ static vitcl_status bind(vt_plan *p, vt_step *s, const vt_product *x,
 static vitcl_status check(const vt_plan *p, const vt_step *s)
 {
     vt_val x = s->in[IN_X], w = s->in[IN_W];
-    int n = vt_dim(p, w, 0), k = vt_dim(p, x, -1), ignored;
+    int n = vt_dim(p, w, 0), k = vt_dim(p, x, -1);
 
     VT_RET(vt_op_need(x != VT_NONE && w != VT_NONE, "an input is missing"));
     if (vt_op_count(p, w) != n * (long long)k)
@@ -134,7 +125,9 @@ static vitcl_status check(const vt_plan *p, const vt_step *s)
     for (int i = IN_BIAS; i <= IN_SCALE; i++)
         VT_RET(vt_op_need(s->in[i] == VT_NONE || vt_op_count(p, s->in[i]) == n,
                           "bias and scale must have one number an output"));
-    return vt_op_need(vt_op_apart(&ignored, p, x, s->in[IN_RESIDUAL], n),
+    return vt_op_need(s->in[IN_RESIDUAL] == VT_NONE ||
+                          vt_op_count(p, s->in[IN_RESIDUAL]) ==
+                              (long long)vt_op_rows(p, x) * n,
                       "the residual differs in size");
 }
 
@@ -361,21 +354,12 @@ static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
                        unsigned *in, unsigned *out)
 {
     vt_gemm_desc d = forward(p, s);
-    vt_product x;
 
     if (t == VT_BF16 && !vt_op_dots(p))
         return;
     d.a = t;
     if (stored(p, d))
         *in = 1u << IN_X;
-    if (t == VT_I8 && !vt_op_cpu(p)) {
-        d.out = VT_I8;
-        d.behind = half_of(p);
-        if (d.type == VT_I8 && d.behind != VT_F32 && look(&x, p, d) && x.form &&
-            x.form->rounds(vt_plan_settings(p)->dev, &x.told))
-            *out = 1u << OUT_Y;
-        return;
-    }
     d.a = VT_F32, d.out = VT_BF16;
     if (t == VT_BF16 && !d.residual && stored(p, d))
         *out = 1u << OUT_Y;
@@ -406,7 +390,6 @@ const vt_op vt_op_linear = {.name = "linear",
                             .half_out = 1u << OUT_Y,
                             .stays_f32 = stays_f32,
                             .cpu_stored = cpu_stored,
-                            .keeps_behind = true,
                             .temp_bytes = temp_bytes};
 
 static vt_val append(vt_plan *p, vt_val x, vt_linear_args a)

@@ -87,7 +87,7 @@ static vitcl_status grad_prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
     int r = vt_op_count(p, s->in[VT_PAIR_B]);
 
-    VT_RET(vt_op_columns(&k, p, s, "mul", "mul_rows_grad", r, 1));
+    VT_RET(vt_op_columns(&k, p, s, "mul", "mul_rows_grad", r));
     return vt_args(p, k, "vvvii", s->in[VT_PAIR_B], s->in[VT_DY],
                    s->in[VT_PAIR_A], vt_op_count(p, s->in[VT_PAIR_A]) / r, r);
 }

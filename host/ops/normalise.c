@@ -1,7 +1,5 @@
 /*
- * normalise.c - 8-bit pictures to floats, and on to patches where nothing else
- * reads the floats. They are still the input of a run that begins behind this
- * step.
+ * normalise.c - 8-bit pictures to floats.
  */
 #include "ops/common.h"
 
@@ -24,8 +22,6 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
     int h = vt_dim(p, s->in[IN_RGB], 1), w = vt_dim(p, s->in[IN_RGB], 2);
 
-    if (vt_op_patches(p, s->out[OUT_Y]))
-        return vt_op_patches_of(p, s, s->in[IN_RGB], &s->f[F_SCALE]);
     VT_RET(vt_op_kernel(&k, p, s, "normalise", "normalise"));
     VT_RET(vt_args(p, k, "vviifffffff", s->out[OUT_Y], s->in[IN_RGB], h, w,
                    (double)s->f[F_SCALE], (double)s->f[F_MEAN],

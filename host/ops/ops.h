@@ -15,22 +15,17 @@ vt_val vt_normalise(vt_plan *p, vt_val rgb, float scale, const float mean[3],
 /* x[B,c,H,W] -> patch rows [B,N,c*P*P], row-major patches, (c,y,x) inside, as
  * a torch Conv2d weight [C,c,P,P] flattens. */
 vt_val vt_patch(vt_plan *p, vt_val x, int patch_h, int patch_w);
-/* The same of the first `count` channels; 0: all. On GPUs, for no gradient,
- * behind `lead` rows of zeros of each picture. */
-vt_val vt_patch_behind(vt_plan *p, vt_val x, int count, int patch_h,
-                       int patch_w, int lead);
+/* The same of the first `count` channels; 0: all. */
+vt_val vt_patch_first(vt_plan *p, vt_val x, int count, int patch_h,
+                      int patch_w);
 
 typedef struct vt_linear_args {
     vt_val w;        /* [N,K] parameter */
     vt_val b;        /* [N] or none */
     vt_val scale;    /* [N] layer scale, or none */
-    vt_val residual; /* [..,N] or none; where vt_residual_apart(), of x[B,T,K]
-                      * also [B,more,N], whose first T rows are read, or [T,N],
-                      * the same for each picture */
+    vt_val residual; /* [..,N] or none */
     vt_act act;
 } vt_linear_args;
-/* On GPUs, for no gradient, where VITCL_VARIANTS has embed. */
-bool vt_residual_apart(const vt_plan *p);
 /* x[..,K] -> residual + scale * act(x w^T + b), [..,N]. In C99:
  * vt_linear(p, x, (vt_linear_args){.w = w, .b = b, .scale = VT_NONE, ...}) */
 vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a);

@@ -83,7 +83,7 @@ static vitcl_status w_prepare(vt_plan *p, vt_step *s)
     vt_kernel *k;
     int d = head_width(p, s, s->in[IN_QKV]);
 
-    VT_RET(vt_op_columns(&k, p, s, "qknorm", "qknorm_grad_w", d, 1));
+    VT_RET(vt_op_columns(&k, p, s, "qknorm", "qknorm_grad_w", d));
     VT_RET(vt_args(p, k, "vvvvviiiii", s->in[IN_Q_GAMMA], s->in[IN_Q_BETA],
                    s->in[VT_DY], s->in[IN_QKV], s->in[VT_SAVED],
                    vt_op_rows(p, s->in[IN_QKV]), s->i[I_HEADS], d, s->i[I_PART],

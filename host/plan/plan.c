@@ -75,7 +75,6 @@ static void free_step(vt_step *s)
     for (size_t i = 0; i < VT_COUNT(s->kernel); i++)
         vt_kernel_free(s->kernel[i]);
     vt_gemm_free(s->gemm);
-    vt_buf_free(s->counts);
     free(s);
 }
 

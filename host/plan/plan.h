@@ -77,12 +77,10 @@ typedef struct vt_op {
     unsigned half_in, half_out;
     /* Not in this step, where values are stored as t? NULL: always. */
     bool (*stays_f32)(const vt_plan *p, const vt_step *s, vt_dtype t);
-    /* The same for this step as t: on the CPU class bf16, and on both i8 for
-     * the words of vt_product_int_rows(). NULL: none. */
+    /* The same for this step on the CPU class, as t: bf16, or i8 for the words
+     * of vt_product_int_rows(). NULL: none. */
     void (*cpu_stored)(const vt_plan *p, const vt_step *s, vt_dtype t,
                        unsigned *in, unsigned *out);
-    /* Keeps it its results of 16 bits behind their words? vt_behind() */
-    bool keeps_behind;
     /* Bytes of scratch memory in out[VT_TEMP], which is made when the dtypes of
      * all values are known. NULL: none. */
     size_t (*temp_bytes)(const vt_plan *p, const vt_step *s);
@@ -95,7 +93,6 @@ struct vt_step {
     float f[8];                      /* and floats; the op's file names them */
     vt_kernel *kernel[4];            /* NULL-ended */
     vt_gemm *gemm;
-    vt_buf *counts; /* of a kernel's work-groups, or NULL; freed with it */
     double time_ms, host_ms; /* with times; host_ms: including the launch */
     double from_ms, to_ms;   /* VT_TIMES_RUN: since the first launch was given
                               * to the driver */

@@ -10,7 +10,7 @@
  * An int8 plan stores such values in bf16 for attention, which multiplies in
  * bf16.
  *
- * Integers are for int8 products, which give each row a scale: an op
+ * Integers are for a CPU's int8 products, which give each row a scale: an op
  * that has a whole row at once rounds it as they would (vt_product_int_rows()),
  * with the same bits. Each of them would round it again.
  *
@@ -19,8 +19,7 @@
  * converts, and an op that supports only f32 makes its neighbours' values f32,
  * not wrong. A value that no step reads is a result of the plan and stays in
  * f32. That a value is kept or watched must not change the bits: it has no
- * influence on halves, and stays in f32 instead of integers. On GPUs integers
- * may take the place of halves.
+ * influence on halves, and stays in f32 instead of integers.
  *
  * Scratch memory depends on how a product's input is stored, so it is added
  * last.
@@ -52,7 +51,7 @@ static void stay(vt_value *const *value, const vt_val *v, int n, unsigned as,
 static bool stored(vt_value *v, const vt_plan *p, vt_dtype t)
 {
     const int c = v->dim[v->rank - 1];
-    const size_t n = v->bytes / vt_dtype_size(v->dtype);
+    const size_t n = v->bytes / sizeof(float);
     vt_int_rows rows;
 
     if (t != VT_I8) {
@@ -60,12 +59,9 @@ static bool stored(vt_value *v, const vt_plan *p, vt_dtype t)
         return true;
     }
     if (v->keep || v->watched ||
-        !vt_product_int_rows(&rows, p->o.dev, p->o.gemm, vt_plan_class(p),
-                             (int)n / c, c))
+        !vt_product_int_rows(&rows, p->o.dev, p->o.gemm, (int)n / c, c))
         return false;
     v->bytes = rows.bytes;
-    if (p->step[v->first]->op->keeps_behind && vt_plan_class(p) != VT_CLASS_CPU)
-        v->bytes = vt_behind(rows.bytes) + n * vt_dtype_size(VT_BF16);
     return true;
 }
 
@@ -79,7 +75,7 @@ static vitcl_status choose(vt_plan *p, vt_dtype t)
         const vt_step *s = p->step[i];
         unsigned in = 0, out = 0;
 
-        if (vt_plan_class(p) == VT_CLASS_CPU || t == VT_I8) {
+        if (vt_plan_class(p) == VT_CLASS_CPU) {
             if (s->op->cpu_stored)
                 s->op->cpu_stored(p, s, t, &in, &out);
         } else if (!s->op->stays_f32 || !s->op->stays_f32(p, s, t)) {
@@ -91,10 +87,8 @@ static vitcl_status choose(vt_plan *p, vt_dtype t)
     for (size_t i = 0; i < p->values; i++) {
         vt_value *v = p->value[i];
 
-        if (v->kind == VT_RESULT && v->first >= 0 && !full[i] &&
-            (v->dtype == VT_F32 ||
-             (t == VT_I8 && vt_plan_class(p) != VT_CLASS_CPU)) &&
-            stored(v, p, t))
+        if (v->kind == VT_RESULT && v->dtype == VT_F32 && v->first >= 0 &&
+            !full[i] && stored(v, p, t))
             v->dtype = t;
     }
 done:
@@ -129,7 +123,7 @@ vitcl_status vt_storage_choose(vt_plan *p)
 
         if (half != VT_F32)
             VT_RET(choose(p, half));
-        if (vt_plan_type(p) == VT_I8)
+        if (vt_plan_type(p) == VT_I8 && vt_plan_class(p) == VT_CLASS_CPU)
             VT_RET(choose(p, VT_I8));
     }
     for (size_t i = 0; i < p->steps; i++)

@@ -20,8 +20,7 @@
 
 void vt_choice_variables(char *out, size_t size)
 {
-    static const char *const names[] = {"VITCL_DOT", "VITCL_MMA", "VITCL_WGMMA",
-                                        "VITCL_VARIANTS"};
+    static const char *const names[] = {"VITCL_DOT", "VITCL_MMA"};
 
     for (size_t i = 0; i < VT_COUNT(names); i++) {
         const char *value = vt_getenv(names[i]);

@@ -14,7 +14,6 @@
 #include "units/dots.h"
 #include "units/matrix.h"
 #include "units/units.h"
-#include "units/variants.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +44,6 @@ vitcl_status vt_product_open(vt_dev **out, const char *select)
 
     VT_TRY(vt_dot_setting());
     VT_TRY(vt_mma_setting());
-    VT_TRY(vt_variant_setting());
     VT_TRY(vt_kept_setting());
     VT_TRY(vt_attempt_setting());
     VT_TRY(vt_dev_open(&dev, select));

@@ -15,7 +15,6 @@
 #include "product/fastest.h"
 #include "product/told.h"
 #include "units/dots.h"
-#include "units/variants.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -297,7 +296,7 @@ vt_dtype vt_product_attention(vt_dev *dev, const char *provider)
 }
 
 bool vt_product_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
-                         vt_class device_class, int rows, int K)
+                         int rows, int K)
 {
     const vt_gemm_desc d = {.batch = 1,
                             .M = rows,
@@ -306,7 +305,7 @@ bool vt_product_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
                             .type = VT_I8,
                             .a = VT_I8,
                             .b_packed = true,
-                            .device_class = device_class};
+                            .device_class = VT_CLASS_CPU};
     const vt_gemm_desc f = vt_product_filled(dev, &d);
     const vt_form *form = NULL;
     size_t temp;

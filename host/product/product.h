@@ -67,7 +67,7 @@ int vt_product_dots(vt_dev *dev, const char *provider);
 vt_dtype vt_product_attention(vt_dev *dev, const char *provider);
 /* False: it rounds no A[rows,K] to words. May try an instruction. */
 bool vt_product_int_rows(vt_int_rows *out, vt_dev *dev, const char *provider,
-                         vt_class device_class, int rows, int K);
+                         int rows, int K);
 /* If packed products of this type are not computed by vector multiply-adds: a
  * kernel of their instructions only, with cl/peak.cl's arguments, and the
  * floating-point operations of one of its work-items per iteration. Else *out

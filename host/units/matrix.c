@@ -153,36 +153,7 @@ const vt_mma_kind vt_mma_kinds[VT_MMA_KINDS] = {
 
 _Static_assert((int)VT_MMA_KINDS <= (int)VT_CANDIDATES, "room in vt_question");
 
-/* V0 is what an H100 was measured with. The others are to be measured there:
- * V1 counts its stages, where V0 divides; V2 and V4 leave a strip's products in
- * flight, and V4 has 128 rows. Their four and three stages fill the 48 KB that
- * a GPU with wgmma has. */
-static const vt_wgmma wgmmas[] = {
-    {"V0", " -DWGMMA", {4, 1, 1, 16}},
-    {"V1", " -DWGMMA -DCOUNTED", {4, 1, 1, 16}},
-    {"V2", " -DWGMMA -DCOUNTED -DHIDDEN -DSTAGES=4", {4, 1, 1, 16}},
-    {"V4", " -DWGMMA -DCOUNTED -DHIDDEN", {8, 1, 1, 16}},
-};
-
-/* NULL: VITCL_WGMMA is none of them. */
-static const vt_wgmma *wgmma_named(void)
-{
-    const char *name = vt_getenv("VITCL_WGMMA");
-
-    if (!name || !*name)
-        return wgmmas;
-    for (size_t i = 0; i < VT_COUNT(wgmmas); i++)
-        if (strcmp(wgmmas[i].name, name) == 0)
-            return &wgmmas[i];
-    return NULL;
-}
-
-const vt_wgmma *vt_wgmma_used(void)
-{
-    const vt_wgmma *w = wgmma_named();
-
-    return w ? w : wgmmas; /* vt_mma_setting() refuses others */
-}
+const vt_mma_shape vt_mma_groups = {4, 1, 1, 16};
 
 static bool multiplies(int kind, vt_dtype type)
 {
@@ -284,10 +255,6 @@ vitcl_status vt_mma_setting(void)
     char names[128] = "";
     bool emulated;
 
-    if (!wgmma_named())
-        return vt_fail(VITCL_EINVAL,
-                       "VITCL_WGMMA is \"%.40s\"; it can be V0, V1, V2 or V4",
-                       vt_getenv("VITCL_WGMMA"));
     if (!word || !*word || strcmp(word, "off") == 0 ||
         strcmp(word, EMULATE) == 0)
         return VITCL_OK;
@@ -348,12 +315,10 @@ static const char *word(vt_dtype type)
 
 vt_subject vt_mma_subject(vt_mma_trial trial, vt_dtype type)
 {
-    const bool own = trial == VT_MMA_GROUPS && vt_wgmma_used() != wgmmas;
     vt_subject s = {.sources = trials[trial].sources};
 
-    snprintf(s.question, sizeof s.question, "%s %s%s%s", word(type),
-             trials[trial].question, own ? " " : "",
-             own ? vt_wgmma_used()->name : "");
+    snprintf(s.question, sizeof s.question, "%s %s", word(type),
+             trials[trial].question);
     return s;
 }
 

@@ -52,15 +52,10 @@ typedef struct vt_mma_choice {
     bool plain;    /* Intel's, without block reads of local memory */
 } vt_mma_choice;
 
-/* A way of using wgmma: FM is 1 and FN 16. */
-typedef struct vt_wgmma {
-    const char *name, *defines; /* of gemm_mma_copies.cl */
-    vt_mma_shape shape;
-} vt_wgmma;
-/* The one that VITCL_WGMMA names; without it V0. */
-const vt_wgmma *vt_wgmma_used(void);
+/* Of wgmma. */
+extern const vt_mma_shape vt_mma_groups;
 
-/* VITCL_EINVAL unless VITCL_MMA and VITCL_WGMMA are one of their words. */
+/* VITCL_EINVAL unless VITCL_MMA is one of its words. */
 vitcl_status vt_mma_setting(void);
 /* What multiplies in this type, f16, bf16 or int8. If it is unknown, vitcl-try
  * is started and its answer is kept. */

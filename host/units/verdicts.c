@@ -2,14 +2,13 @@
  * verdicts.c - results of trials on a device, kept so that each trial runs once
  * (base/kept.h).
  *
- * The key is the question, the device, its driver, the version of vitcl, the
- * sources of all kernels that the trial compiles, so that a mended kernel is
- * tried anew, and VITCL_VARIANTS, which changes what is compiled. The text is
- * for people, too. A caller accepts only verdicts that it could have given.
+ * The key is the question, the device, its driver, the version of vitcl, and
+ * the sources of all kernels that the trial compiles, so that a mended kernel
+ * is tried anew. The text is for people, too. A caller accepts only verdicts
+ * that it could have given.
  */
 #include "units/verdicts.h"
 
-#include "base/environment.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -18,12 +17,10 @@
 static vitcl_status key_of(vt_kept_key *key, const vt_dev *dev,
                            const vt_subject *s)
 {
-    const char *variants = vt_getenv("VITCL_VARIANTS");
     char *what = NULL;
     vitcl_status st;
 
-    VT_TRY(vt_format(&what, "verdict %s %s, %s", VITCL_VERSION, s->question,
-                     variants ? variants : ""));
+    VT_TRY(vt_format(&what, "verdict %s %s", VITCL_VERSION, s->question));
     VT_TRY(vt_dev_key(key, dev, s->sources, what));
 done:
     free(what);

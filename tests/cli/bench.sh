@@ -117,8 +117,6 @@ for arena in "" own; do
 done
 VITCL_ARENA=x run 1 forward -m "$dir" -i "$dir/input.safetensors" -o y.safetensors
 says 'VITCL_ARENA is "x"; it can be own'
-VITCL_VARIANTS=norm,x run 1 forward -m "$dir" -i "$dir/input.safetensors" -o y.safetensors
-says 'VITCL_VARIANTS has "x"; its words can be norm,'
 cmp x.safetensors xown.safetensors || fail "other bits"
 run 0 plan --preset vit-ti/16 --size 32
 out_has 'layernorm'

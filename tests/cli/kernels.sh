@@ -42,8 +42,6 @@ for word in emulated emulate-mma mma161 none; do
     VITCL_MMA=$word run 1 plan $small
     says "VITCL_MMA is \"$word\".*emulate-NAME, or NAME: mma16, .*dpas16"
 done
-VITCL_WGMMA=V9 run 1 plan $small
-says 'VITCL_WGMMA is "V9"; it can be V0, V1, V2 or V4$'
 VITCL_DOT=x run 1 plan $small
 says 'VITCL_DOT is "x"; it can be off or vpmaddwd$'
 VITCL_CACHE=of run 1 plan $small

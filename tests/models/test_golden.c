@@ -6,7 +6,6 @@
 #include "support/commit.h"
 #include "support/golden.h"
 #include "support/paths.h"
-#include "units/variants.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -107,20 +106,7 @@ Test(golden, halves)
         run_halves(VT_DATA "/models", names[i], "");
 }
 
-/* With all that VITCL_VARIANTS can turn on at once: of attention's sub-groups
- * one word has an effect. */
-static void turn_variants(bool on)
-{
-    char words[256] = "";
-
-    for (int i = 0; on && i < VT_VARIANTS; i++)
-        snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s",
-                 i ? "," : "", vt_variant_name((vt_variant)i));
-    setenv("VITCL_VARIANTS", words, 1);
-}
-
-/* Some of the models, others at each commit, and every second one with all
- * variants. With VITCL_TEST_MMA=all, all of them, the variants of one kind. */
+/* Some of the models, others at each commit. With VITCL_TEST_MMA=all, all. */
 static void run_some(const char *root, int some,
                      void (*one)(const char *root, const char *name))
 {
@@ -130,13 +116,10 @@ static void run_some(const char *root, int some,
     const unsigned long first = vt_test_commit();
 
     cr_assert_gt(n, some);
-    for (int i = 0; i < count; i++) {
-        turn_variants((first + (unsigned long)i) % 2 == 0);
+    for (int i = 0; i < count; i++)
         one(root,
             list[(first + (unsigned long)(i * n / count)) % (unsigned long)n]
                 ->d_name);
-    }
-    turn_variants(false);
     for (int i = 0; i < n; i++)
         free(list[i]);
     free(list);
@@ -168,15 +151,6 @@ static void run_units(const char *root, const char *name)
 Test(golden, matrix_units)
 {
     run_some(VT_DATA "/models", 2, run_units);
-}
-
-/* The model that has what they change: a norm of 256 columns, prefix tokens and
- * positions. */
-Test(golden, variants)
-{
-    turn_variants(true);
-    run_units(VT_DATA "/models", "timm_eva02_clip");
-    turn_variants(false);
 }
 
 /* int8's own error is larger than that of the activations in bf16 or, where a

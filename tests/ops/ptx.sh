@@ -67,9 +67,8 @@ turn=$((0x$(echo "$commit" | cut -c1-7)))
 chosen() { # NUMBER OF: is this one of the row's turn?
     [ "${VITCL_TEST_MMA:-}" = all ] || [ $(((turn + $1) % $2)) = 0 ]
 }
-cases="sm_80:f16 sm_80:int8_last sm_80:int8_parts sm_80:dw sm_80:attention_f16_72 \
-    sm_80:attention_dkv sm_75:int8 sm_80:norm_rows sm_75:attention_f16 sm_90:f16_groups \
-    sm_90:bf16_groups_V1 sm_90:int8_groups_V2 sm_90:f16_groups_V4"
+cases="sm_80:f16 sm_80:int8_parts sm_80:dw sm_80:attention_f16_72 sm_80:attention_dkv \
+    sm_75:int8 sm_75:attention_f16 sm_90:f16_groups sm_90:bf16_groups sm_90:int8_groups"
 for arch in sm_75 sm_80 sm_90; do
     names='' n=0
     for each in $cases; do
@@ -79,20 +78,14 @@ for arch in sm_75 sm_80 sm_90; do
     # shellcheck disable=SC2086 # names are words
     [ -z "$names" ] || right $arch $names
 done
-! chosen 0 10 ||
+! chosen 0 6 ||
     finds common_units_by_nvidia.cl 's/"r"((a)\[1\]), "r"((a)\[2\])/"r"((a)[2]), "r"((a)[1])/' bf16 WRONG
-! chosen 1 10 || finds gemm_mma_copies.cl 's/STRIP() WAIT(1)/STRIP() WAIT(2)/' int8 'copy is on its way'
-! chosen 3 10 || finds common_units_by_nvidia.cl 's/32ul << 32/16ul << 32/' int8_groups WRONG sm_90
-! chosen 2 10 || finds attention_mma.cl '/WAIT(0);/{n;d;}' attention_f16 'without a barrier'
-! chosen 4 10 ||
+! chosen 1 6 || finds gemm_mma_copies.cl 's/WAIT(1)/WAIT(2)/' int8 'copy is on its way'
+! chosen 3 6 || finds common_units_by_nvidia.cl 's/32ul << 32/16ul << 32/' int8_groups WRONG sm_90
+! chosen 2 6 || finds attention_mma.cl '/WAIT(0);/{n;d;}' attention_f16 'without a barrier'
+! chosen 4 6 ||
     finds common_units_by_nvidia.cl 's/wait_group.sync.aligned 0/wait_group.sync.aligned 1/' bf16_groups 'wgmma may still read' sm_90
-! chosen 5 10 ||
-    finds gemm_mma_copies.cl 's/^#define A_STAGES STAGES/#define A_STAGES 2/' bf16_groups_V2 'without a barrier' sm_90
-! chosen 6 10 ||
-    finds gemm_mma_copies.cl 's/AHEAD (STAGES - 2)/AHEAD (STAGES - 1)/' f16_groups_V4 'wgmma may still read' sm_90
-! chosen 7 10 || finds common_parts.cl '0,/^        FENCE_DEVICE();/s// /' f16_last 'of the launch writes'
-! chosen 8 10 || finds common_parts.cl 's/(groups)-1/0/' parts_last 'of the launch writes'
-! chosen 9 10 || finds common_units_by_nvidia.cl 's/fence.proxy.async.shared::cta;//' bf16_groups 'no fence.proxy.async' sm_90
+! chosen 5 6 || finds common_units_by_nvidia.cl 's/fence.proxy.async.shared::cta;//' bf16_groups 'no fence.proxy.async' sm_90
 
 n=0
 while IFS='|' read -r change text; do

@@ -125,20 +125,6 @@ Test(add, all)
     vt_check_ops(channels, build_channels, ref_channels);
 }
 
-/* A bias's gradient, of rows in parts. */
-Test(add, columns)
-{
-    static const vt_case cases[] = {
-        {.name = "rows in 8 parts",
-         .in = {{.rank = 3, .dim = {2, 263, 4}, .fixed = true},
-                {.rank = 1, .dim = {4}, .param = true}},
-         .note = "add_rows_grad + add_column_parts"},
-        {0}};
-
-    setenv("VITCL_VARIANTS", "columns", 1);
-    vt_check_ops(cases, build_rows, ref_rows);
-}
-
 /* One tensor twice: its gradient is the sum of both shares. */
 static vt_val build_twice(vt_plan *p, const vt_val *in, const vt_case *c)
 {

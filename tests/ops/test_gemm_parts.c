@@ -183,11 +183,8 @@ static void check(vt_gemm_desc d, int parts, int terms)
         cr_expect_eq(wrong(&p, terms, pictures), 0, "%d pictures", pictures);
     }
     strcat(kind, " at");
-    for (int on = 1; on >= vt_test_tiny(); on--) {
-        multiply(&p, 1, vt_test_last_adds(on) ? "at once, added" : kind);
-        cr_expect_eq(wrong(&p, terms, 1), 0, "%dx%dx%d", d.M, d.N, d.K);
-    }
-    vt_test_last_adds(false);
+    multiply(&p, 1, kind);
+    cr_expect_eq(wrong(&p, terms, 1), 0, "%dx%dx%d", d.M, d.N, d.K);
     unmake(&p);
 }
 

@@ -84,28 +84,6 @@ Test(layernorm, all)
     vt_check_ops(cases, vt_test_layernorm, vt_test_layernorm_ref);
 }
 
-/* Rows in parts, of the first rows of pictures, too. */
-Test(layernorm, columns)
-{
-    static const char note[] = "layernorm_grad_w + add_column_parts";
-    static const vt_case cases[] = {
-        {.name = "2x263x4",
-         .in = {{.rank = 3, .dim = {2, 263, 4}, .fixed = true},
-                {.rank = 1, .dim = {4}, .param = true},
-                {.rank = 1, .dim = {4}, .param = true}},
-         .note = note},
-        {.name = "first 520 of 523, rms",
-         .in = {{.rank = 3, .dim = {1, 523, 3}, .fixed = true},
-                {.rank = 1, .dim = {3}, .param = true},
-                {.none = true}},
-         .arg = {520, 1},
-         .note = note},
-        {0}};
-
-    setenv("VITCL_VARIANTS", "columns", 1);
-    vt_check_ops(cases, vt_test_layernorm, vt_test_layernorm_ref);
-}
-
 Test(layernorm, refuses)
 {
     for (int k = 0; k < 3; k++) {

@@ -9,7 +9,7 @@
 
 static vt_val build(vt_plan *p, const vt_val *in, const vt_case *c)
 {
-    return vt_patch_behind(p, in[0], c->arg[2], c->arg[0], c->arg[1], 0);
+    return vt_patch_first(p, in[0], c->arg[2], c->arg[0], c->arg[1]);
 }
 
 static void ref(double *out, const double *const *in, const vt_case *c)

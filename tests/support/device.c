@@ -110,20 +110,6 @@ void vt_test_emulate(const char *kind)
     vt_test_class(VT_CLASS_GPU);
 }
 
-bool vt_test_last_adds(bool on)
-{
-    bool can;
-
-    if (on)
-        setenv("VITCL_VARIANTS", "parts", 1);
-    else
-        unsetenv("VITCL_VARIANTS");
-    can = vt_last_fence(vt_test_device(), VT_VARIANT_PARTS) != NULL;
-    cr_assert(can == on ||
-              !strstr(vt_dev_info(vt_test_device())->platform, "Portable"));
-    return can;
-}
-
 vt_queue *vt_test_queue(void)
 {
     static vt_queue *q;

@@ -34,9 +34,6 @@ void vt_test_can_emulate(void);
 /* Those of this kind are emulated from now on, until VITCL_MMA is unset; or the
  * test is skipped. */
 void vt_test_emulate(const char *kind);
-/* The parts of a product are added by its last groups from now on; false: not,
- * or the device cannot. PoCL can. */
-bool vt_test_last_adds(bool on);
 
 /* Programs of this process are read from `folder`: cl/common*.cl are empty but
  * for common.cl. */

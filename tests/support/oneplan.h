@@ -40,7 +40,6 @@ typedef struct vt_case {
     double rtol, atol; /* 0: 1e-5 relative, and of the largest number */
     double grad_tol;   /* of the largest gradient; 0: 1e-4 */
     bool no_grad;
-    const char *note; /* of a step, backward for GPUs or in 16 bits */
 } vt_case;
 
 typedef vt_val (*vt_case_build)(vt_plan *p, const vt_val *in, const vt_case *c);
@@ -72,8 +71,6 @@ void vt_fixture_open_as(vt_fixture *f, vt_plan_options o);
 vt_val vt_fixture_param(vt_fixture *f, const char *name, int rank,
                         const int *dim, const float *data);
 void vt_fixture_close(vt_fixture *f);
-/* The plan has a step with the case's note, if that has one. */
-void vt_check_note(const vt_fixture *f, const vt_case *c);
 /* A NaN in f32 and f16, for vt_buf_fill(): every word of the first part of the
  * arena that belongs to no value must still be this. */
 #define VT_STRAY 0x7fc0dead

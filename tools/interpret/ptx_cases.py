@@ -86,32 +86,20 @@ def tile(d, size):
     return run, to, out, want, 2e-6 * k, 2.0 * m * n * k  # sums grow like a walk, and so do their errors
 
 
-def last_adds(d):
-    """Can it do without gemm_sum? By PTX's fence, with whose instruction a processor does not emulate."""
-    return d.kind <= 2 and not d.emulated
-
-
-def parts_last(d, size):
-    return parts(d, size, True) if last_adds(d) else None
-
-
-def parts(d, size, last=False):
-    """As `tile`, for one picture: K in parts with their own work-groups, and their sum; last: by the last of a tile's groups."""
+def parts(d, size):
+    """As `tile`, for one picture: K in parts with their own work-groups, and their sum."""
     m, n, k = (197, 768, 768) if size == "large" else SIZES[size]
     terms = 256 if size == "large" else 64
     a, b, bias = normal(m, k), normal(n, k)[::-1].copy(), normal(n)
     wide = [] if k % 4 else ["-DWIDE_A", "-DWIDE_B"]
-    options = ["-DTM=64", "-DTN=64", "-DTK=8", "-DPANEL=0", "-DACT=0", "-DBIAS", "-DTERMS=%d" % terms, "-DSPLIT"] + wide + ["-DFENCE=1"] * last
+    options = ["-DTM=64", "-DTN=64", "-DTK=8", "-DPANEL=0", "-DACT=0", "-DBIAS", "-DTERMS=%d" % terms, "-DSPLIT"] + wide
     f, g = d.load("gemm_tile", "gemm_tile", options), d.load("gemm_sum", "gemm_sum", ["-DTYPE=0", "-DACT=0", "-DBIAS"])
     out, count = np.zeros((m, n), np.float32), up(k, terms) // terms
     to, x, y, z, sums = outputs(d, out), d.put(a), d.put(b), d.put(bias), d.put(np.zeros((count, m, n), np.float32))
-    counts = [d.put(np.zeros(up(m, 64) * up(n, 64) // 64**2, np.int32))] * last
 
     def run(i):
-        d.launch(f, [to[i], x, y, z, d.none, d.none, m, n, k, k, k, n, sums, 0] + counts,
+        d.launch(f, [to[i], x, y, z, d.none, d.none, m, n, k, k, k, n, sums, 0],
                  (256 * up(m, 64) // 64, up(n, 64) // 64, count), (256, 1, 1))
-        if last:
-            return
         d.launch(g, [to[i], sums, y, z, d.none, d.none, m, n, count, 0, n, 0, 0, sums], (up(m * n, 64),), (64,))
 
     want = lambda: a.astype(float) @ b.T.astype(float) + bias
@@ -122,17 +110,16 @@ def parts(d, size, last=False):
 
 
 def unit(d, form, kind):
-    """The options of the tile, and its rows, columns and work-items. Forms: "" large, "parts" and "last" small, "turn" the tile of
-    parts in turn, "groups" by wgmma, "groups_V2" by one of its variants."""
-    if form.startswith("groups"):
-        way = d.gpus.WGMMAS[form[7:] or "V0"]
-        options, rows = ["-DKIND=1", "-DWGMMA", *way.split(), "-DWN=1", "-DFM=1", "-DFN=16"], 128 if "-DWM=8" in way else 64
-        return options + ["-DEMULATE"] * d.emulated, rows, 128, 2 * rows
+    """The options of the tile, and its rows, columns and work-items. Forms: "" large, "parts" small, "turn" the tile of
+    parts in turn, "groups" by wgmma."""
+    if form == "groups":
+        options = ["-DKIND=1", "-DWGMMA", "-DWM=4", "-DWN=1", "-DFM=1", "-DFN=16"]
+        return options + ["-DEMULATE"] * d.emulated, 64, 128, 128
     if kind == DOT2:
         defines, small, turn = "-DKIND=%d -DWM=1 -DWN=1 -DFM=2 -DFN=2" % kind, "-DFM=1 -DFN=1", "-DFN=1"
     else:
         defines, _, small, turn = next(u for u in d.gpus.UNITS if "-DKIND=%d " % kind in u[0])
-    options = d.gpus.with_tile(defines, {"parts": small, "last": small, "turn": turn}.get(form, ""))
+    options = d.gpus.with_tile(defines, {"parts": small, "turn": turn}.get(form, ""))
     if d.emulated:  # in small tiles
         small = ["-DWM=1", "-DWN=1", "-DFM=1", "-DFN=1"] if kind == DOT2 else ["-DWM=1", "-DWN=2", "-DFM=2", "-DFN=2"]
         options = options[:1] + small + ["-DEMULATE"]
@@ -147,23 +134,22 @@ def multiply(d, form, kinds, to, a, packed, epilogue, sizes, strips, part, at=0,
     residual of None is C itself, to which the product is added."""
     m, n, k, columns = sizes
     options, tm, tn, items = unit(d, form, kind or d.kind)
-    last, form = form == "last", "parts" if form == "last" else form
     (x, lda, wide), (bias, residual) = a, epilogue
     if form in ("parts", "turn"):
-        options = options + ["-DPART=%d" % part] + ["-DSPLIT"] * (form == "parts") + ["-DFENCE=1"] * last
+        options = options + ["-DPART=%d" % part] + ["-DSPLIT"] * (form == "parts")
     stored = n % 8 == 0 and form != "parts" and "-DTIMES" not in kinds and (kind or d.kind) <= 2
     way = d.gpus.way(options[0])
     f = d.load(way, way, options + kinds + ["-DWIDE_A"] * wide + ["-DWIDE_C"] * stored)
     count = up(strips, part) // part if form == "parts" else 1
     arguments = [m, n, k, lda, n, columns]
     if form == "parts":
-        g = None if last else d.load("gemm_sum", "gemm_sum", [x for x in kinds if not x.startswith(("-DAT", "-DSAME"))] + ["-DQUICK"])
-        arguments += [temp, at] + [d.put(np.zeros(up(m, tm) * up(n, tn) // (tm * tn), np.int32))] * last
+        g = d.load("gemm_sum", "gemm_sum", [x for x in kinds if not x.startswith(("-DAT", "-DSAME"))] + ["-DQUICK"])
+        arguments += [temp, at]
 
     def run(i):
         added = to[i] if residual is None else residual
         d.launch(f, [to[i], x, packed, bias, d.none, added] + arguments, (items * up(m, tm) // tm, up(n, tn) // tn, count), (items, 1, 1))
-        if form == "parts" and not last:
+        if form == "parts":
             d.launch(g, [to[i], temp, packed, bias, d.none, added, m, n, count, strips, n, columns, at, temp],
                      (up(m * n, 64),), (64,))
 
@@ -176,15 +162,13 @@ def units(word, form="", halves=False, kind=None):
 
     def make(d, size):
         m, n, k, a, b, bias = product(size)
-        split = form in ("parts", "last")
-        if form == "last" and not last_adds(d):
-            return None
+        split = form == "parts"
         if split and size == "large":
             m, n = 197, 768
             a, b, bias = a[:m].copy(), b[:n].copy(), bias[:n].copy()
         if d.kind == 2 and word == "bf16" or kind == DOT2 and d.kind <= 2:
             return None
-        if form.startswith("groups") and not d.emulated and d.arch != "sm_90":
+        if form == "groups" and not d.emulated and d.arch != "sm_90":
             return None
         terms = 64 if word == "int8" else 32
         columns, strips, part = up(n, 128), up(k, terms) // terms, 8 if size == "large" else 4
@@ -256,30 +240,6 @@ def int8_rows(d, size):
         x, step = np.pad(a.astype(float), ((0, 0), (0, strips * 64 - k))), steps(a.astype(np.float32))[1]
         near = np.abs(np.abs(x / step) % 1 - 0.5) < 1e-4
         return (d.kind > 2) * np.concatenate([near.ravel(), np.arange(y.size - near.size) % 4 == 0])
-
-    return run, to, out, want, off, 1.0 * m * k
-
-
-def norm_rows(d, size):
-    """Layer norm, whose rows become bytes and a step: every byte but those near to half a step."""
-    m, _, k, a, _, _ = product(size)
-    k -= k % 4  # whole vectors
-    a, strips, gamma, beta = to_bf16(a[:, :k].copy()), up(k, 64) // 64, normal(k), normal(k + 1)[1:].copy()
-    out = np.zeros(m * (strips * 64 + 4), np.uint8)
-    to, x, g, b = outputs(d, out), d.put(stored(a, "bf16")), d.put(gamma), d.put(beta)
-    f = d.load("layernorm", "layernorm_rows", ["-DV=4", "-DWG=64", "-DFLAT", "-DWHOLE", "-DXT=bf16"])
-    run = lambda i: d.launch(f, [to[i], x, g, b, m, k, 1, 1, 1e-6], (64 * m,), (64,))
-    y = a.astype(float) - a.mean(1, keepdims=True, dtype=float)
-    y = y / np.sqrt((y**2).mean(1, keepdims=True) + 1e-6) * gamma + beta
-
-    def want():
-        packed = np.zeros((m, strips * 64), np.int8)
-        packed[:, :k] = np.rint(y / steps(y)[1])
-        return np.frombuffer(packed.tobytes() + steps(y)[1].astype(np.float32).tobytes(), np.uint8).astype(float)
-
-    def off(_):  # f32's sums: a step by its last bits, and 255 where 0 and -1 are neighbours
-        near = np.pad(np.abs(np.abs(y / steps(y)[1]) % 1 - 0.5) < 1e-3, ((0, 0), (0, strips * 64 - k)))
-        return 255.0 * np.concatenate([near.ravel(), np.arange(4 * m) % 4 == 0]) + (np.arange(out.size) >= m * strips * 64)
 
     return run, to, out, want, off, 1.0 * m * k
 
@@ -475,28 +435,23 @@ def attention_gradient(of_keys, wide, more="", cross=False):
 
 
 CASES = {
-    "tile": tile, "parts": parts, "parts_last": parts_last, "f16_last": units("f16", "last", True), "int8_last": units("int8", "last"), "f16": units("f16"), "f16_parts": units("f16", "parts"), "f16_turn": units("f16", "turn"),
+    "tile": tile, "parts": parts, "f16": units("f16"), "f16_parts": units("f16", "parts"), "f16_turn": units("f16", "turn"),
     "f16_stored": units("f16", "", True), "f16_groups": units("f16", "groups", True),
     "bf16_groups": units("bf16", "groups"), "int8_groups": units("int8", "groups"), "bf16": units("bf16"), "int8": units("int8"),
     "int8_stored": units("int8", "", True), "int8_groups_stored": units("int8", "groups", True), "int8_parts": units("int8", "parts"),
-    "dot2": units("f16", "", False, DOT2), "dot2_parts": units("f16", "parts", False, DOT2), "int8_rows": int8_rows, "norm_rows": norm_rows, "dx": input_gradient, "dw": weight_gradient(), "dw_parts": weight_gradient("parts"),
+    "dot2": units("f16", "", False, DOT2), "dot2_parts": units("f16", "parts", False, DOT2), "int8_rows": int8_rows, "dx": input_gradient, "dw": weight_gradient(), "dw_parts": weight_gradient("parts"),
     "attention": attention, "attention_f16": attention_units("f16", 64),
     "attention_f16_bias": attention_units("f16", 64, "-DBIAS=1", True), "attention_f16_40": attention_units("f16", 40, result="f32"),
     "attention_f16_72": attention_units("f16", 72, "", True), "attention_bf16_80": attention_units("bf16", 80),
-    "attention_f16_96": attention_units("f16", 96), "attention_f16_tail": attention_units("f16", 64, "-DTAIL"),
-    "attention_bf16_heads7": attention_units("bf16", 64, "-DTAIL -DWM=7", False, True),
-    "attention_bf16_heads13": attention_units("bf16", 64, "-DTAIL -DWM=13 -DKEYS=32", False, True),
+    "attention_f16_96": attention_units("f16", 96),
     "attention_training": attention_units("bf16", 64, rows="f32"),
     "attention_training_bias": attention_units("bf16", 72, "-DBIAS=1", True, rows="f32"), "attention_dq": attention_gradient(False, 64),
     "attention_dkv": attention_gradient(True, 64), "attention_dq_bias": attention_gradient(False, 72, "-DBIAS=1", True),
     "attention_dkv_bias": attention_gradient(True, 72, "-DBIAS=1", True),
     "attention_dq_96": attention_gradient(False, 96), "attention_dkv_96": attention_gradient(True, 96)}
-for way in ("V1", "V2", "V4"):  # VITCL_WGMMA
-    CASES.update({"f16_groups_" + way: units("f16", "groups_" + way, True), "bf16_groups_" + way: units("bf16", "groups_" + way),
-                  "int8_groups_" + way: units("int8", "groups_" + way)})
 # Those that read their rows in another way where they are even.
 EVEN = ("tile", "parts", "f16", "f16_parts", "f16_turn", "f16_stored", "f16_groups", "bf16", "bf16_groups", "int8_stored",
-        "int8_groups_stored", "dx", *(x for x in CASES if "_groups_V" in x and x[0] != "i"))
+        "int8_groups_stored", "dx")
 
 
 def more_cases(gpus):

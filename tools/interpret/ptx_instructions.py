@@ -9,7 +9,6 @@ import re
 import numpy as np
 
 import ptx_bulk
-import ptx_fences
 
 WARP = 32
 MANY = -2  # readers
@@ -713,10 +712,6 @@ def bind(run, i):
         work = proxy_fence(run, i)
     elif name == "mbarrier" or i.name.startswith("cp.async.bulk"):
         _, work = ptx_bulk.bind(run, i, address, source, put, unknown)
-    elif i.name == "fence.acq_rel.gpu":
-        work = ptx_fences.fence(run, i)
-    elif name == "atom":
-        work = ptx_fences.add(run, i, address, source, put, unknown)
     elif name == "ld":
         work = load(run, i)
     elif name == "st":

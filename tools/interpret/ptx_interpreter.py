@@ -20,8 +20,7 @@ and a thread:
   - shared variables begin at addresses that are aligned as declared, and no better,
     with a gap between; buffers are as long as they are, and begin at 256 bytes;
   - accesses must be aligned to their size;
-  - what a thread wrote to global memory, another neither reads nor writes in the same launch, and ld.nc nobody; only a
-    group that counted it by an atom, between fences, reads what others wrote (ptx_fences.py);
+  - what a thread wrote to global memory, another neither reads nor writes in the same launch, and ld.nc nobody;
   - mma, ldmatrix, shfl and bar.sync need all threads of a warp at the same instruction;
   - an instruction, or a form of it, that is not here.
 What is looser, or other: fma is rounded twice, in double and then in f32; ex2 and the
@@ -33,7 +32,6 @@ import re
 import numpy as np
 
 import ptx_bulk
-import ptx_fences
 import ptx_instructions as instructions
 
 WARP = 32
@@ -182,13 +180,10 @@ class Global:
             bad = writer >= self.launches * THREADS
             if not constant:
                 bad &= writer != me
-            if bad.any() and not writes and not constant:
-                bad &= ~run.fences.may_read(lanes, writer % THREADS)
             run.complain(bad, lanes, "thread %d of the launch writes this global memory", writer % THREADS)
             if writes:
                 if run.order:
                     run.order.sources(place, lanes)
-                run.fences.write(lanes)
                 self.writer[place] = me
                 run.complain(self.writer[place] != me, lanes, "thread %d of the launch writes this global memory, too",
                              self.writer[place] % THREADS)
@@ -346,7 +341,6 @@ class Run:
         self.steps, self.state = 0, np.zeros(self.lanes, np.int8)
         self.shared = Shared(self, kernel, len(groups))
         self.order = ptx_bulk.Order(self, len(groups)) if kernel.mbarriers else None
-        self.fences = ptx_fences.Fences(self, len(groups), count[0] * count[1] * count[2])
         self.values, self.at = values, None
         self.rows, self.names = {}, {name: at for name, at, _ in kernel.shared}
         self.names.update(values["constants"])
@@ -501,7 +495,6 @@ def launch(kernel, memory, arguments, size, local):
     if items > 1024 or max(count[1:]) > 65535 or sum(size for _, _, size in kernel.shared) > 48 * 1024:
         raise Fault("%s: %s threads, %s groups, or more than 48 KiB of shared memory" % (kernel.name, local, count))
     memory.launches += 1
-    memory.counted = {}  # of each word to which threads add: the groups that came before
     groups = [(x, y, z) for z in range(count[2]) for y in range(count[1]) for x in range(count[0])]
     # a kernel with mbarriers has a number for each word and thread: some 64 MiB of them
     together, counts = max(1, LANES // items if not kernel.mbarriers else 2**26 // (items * kernel.shared_bytes)), {}
