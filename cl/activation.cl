@@ -11,12 +11,12 @@
  *
  * Launch    global {ceil(n / (PER*V))}
  * Defines   ACT, a VT_ACT_* of common_math_acts.cl; DERIVATIVE to write it too;
- *           V, PER (common.cl).
+ *           YT, how out is stored; V, PER (common.cl).
  *
  * Paper     Hendrycks, Gimpel 2016, arXiv:1606.08415.
  * Host      host/ops/activation.c     Test  tests/ops/test_activation.c
  */
-kernel void activation(global float *restrict out,
+kernel void activation(global VT_TYPE(YT) *restrict out,
                        global float *restrict derivative,
                        global const float *restrict x, int n)
 {
@@ -26,13 +26,13 @@ kernel void activation(global float *restrict out,
     for (; i + V <= end; i += V) {
         const floatv v = vloadv(0, x + i);
 
-        vstorev(vt_act(v, ACT), 0, out + i);
+        VT_STOREV(YT, out, i, vt_act(v, ACT));
 #ifdef DERIVATIVE
         vstorev(vt_act_grad(v, ACT), 0, derivative + i);
 #endif
     }
     for (; i < end; i++) {
-        out[i] = vt_act(x[i], ACT);
+        VT_STORE(YT, out, i, vt_act(x[i], ACT));
 #ifdef DERIVATIVE
         derivative[i] = vt_act_grad(x[i], ACT);
 #endif

@@ -20,7 +20,7 @@
  * Launch    vt_kernel_tiles() of H * B / pictures.
  * Defines   D; BIAS if there is one; LINES as in
  *           common_attention.cl; V NV TMAX (the largest T); WORDS, TILES, with
- *           V 16 and NV 2.
+ *           V 16 and NV 2; with WORDS QT and KVT, f32 or bf16.
  * Numerics  Every sum has a fixed order, no atomics: equal bits. With WORDS, q,
  *           k, v, dout, the probabilities and the gradients of the scores are
  *           rounded to bf16; all else is f32.
@@ -56,23 +56,27 @@ typedef int element;
 
 /* n rows in words of two d, and zeros up to row `all`; pairs of them, if
  * wanted. */
-static inline void copy_words(int *rows, int *pairs, global const float *from,
-                              int ld, int n, int all)
-{
-    for (int j = 0; j < all; j += 2) {
-        int *low = rows + j * ROW, *high = low + ROW;
-
-        for (int d = 0; d < D; d += 16) {
-            vt_prefetch(from + (size_t)(j + 6) * ld + d, 0, 3);
-            vt_prefetch(from + (size_t)(j + 7) * ld + d, 0, 3);
-        }
-        vt_words(low, from + (size_t)j * ld, j < n ? D : 0, ROW);
-        vt_words(high, from + (size_t)(j + 1) * ld, j + 1 < n ? D : 0, ROW);
-        for (int d = 0; pairs && d < ROW; d += V)
-            vt_words_paired(pairs + j * ROW + 2 * d, vloadv(0, low + d),
-                            vloadv(0, high + d));
+#define COPY_WORDS(T)                                                          \
+    static inline void __attribute__((overloadable)) copy_words(               \
+        int *rows, int *pairs, global const T *from, int ld, int n, int all)   \
+    {                                                                          \
+        for (int j = 0; j < all; j += 2) {                                     \
+            int *low = rows + j * ROW, *high = low + ROW;                      \
+                                                                               \
+            for (int d = 0; d < D; d += 64 / (int)sizeof(T)) {                 \
+                vt_prefetch(from + (size_t)(j + 6) * ld + d, 0, 3);            \
+                vt_prefetch(from + (size_t)(j + 7) * ld + d, 0, 3);            \
+            }                                                                  \
+            vt_words(low, from + (size_t)j * ld, j < n ? D : 0, ROW);          \
+            vt_words(high, from + (size_t)(j + 1) * ld, j + 1 < n ? D : 0,     \
+                     ROW);                                                     \
+            for (int d = 0; pairs && d < ROW; d += V)                          \
+                vt_words_paired(pairs + j * ROW + 2 * d, vloadv(0, low + d),   \
+                                vloadv(0, high + d));                          \
+        }                                                                      \
     }
-}
+COPY_WORDS(float)
+COPY_WORDS(ushort)
 
 /* to[ROW][QN] <- QN rows, transposed */
 static inline void transpose_words(int *to, const int *rows)
@@ -303,7 +307,7 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
 #endif
 
     for (int b = first; b < first + pictures; b++) {
-        global const float *qh = q + VT_Q_AT(b) + h * D;
+        global const VT_TYPE(QT) *qh = q + VT_Q_AT(b) + h * D;
         global const float *gh = dout + VT_OUT_AT(b, 0) + h * D;
         global float *dqh = dq + VT_Q_AT(b) + h * D;
         const size_t at = VT_KV_AT(b) + h * D;

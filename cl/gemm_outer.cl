@@ -29,10 +29,10 @@
  *           private: LLVM would put the address of a local array into block(),
  *           where PoCL, which moves such arrays, overlooks it.
  * Defines   V NV RA KC BLOCKS PANELS; TYPE: F32, or BF16: B rounded to it; DOT:
- *           VDPBF16PS, with V 16: A, too, and KC counts words; TILES;
- *           ACCUMULATE: C is added to; SLICED: out is the slices' parts, which
- *           gemm_outer_sum adds up; SUMS: with ACCUMULATE, and always of A in
- *           float.
+ *           VDPBF16PS, with V 16: A, too, and KC counts words; TILES; BT, how B
+ *           is stored: f32, or with DOT bf16; ACCUMULATE: C is added to;
+ *           SLICED: out is the slices' parts, which gemm_outer_sum adds up;
+ *           SUMS: with ACCUMULATE, and always of A in float.
  * Numerics  An element of a slice is one chain over ascending k of fma(), or of
  *           dot products of two k. Slices depend on M, N and K, never on the
  *           device: same bits everywhere with the same instruction.
@@ -45,6 +45,9 @@
 #define BLOCKS 16
 #define PANELS 16
 #define TYPE F32
+#endif
+#ifndef BT
+#define BT f32
 #endif
 #ifdef DOT
 #define KG 2 /* values of k in an element of a copy */
@@ -72,10 +75,31 @@ typedef float copied;
 /* What is copied of A and B: a vector, one number. With DOT, of the row at p
  * and of the next, which is 0 if it does not exist. */
 #ifdef DOT
-#define OF_BV(p, ld, next)                                                     \
-    vt_words_of(vloadv(0, p), next ? vloadv(0, (p) + (ld)) : (floatv)(0.0f))
-#define OF_B(p, ld, next) vt_bf16_words((p)[0], next ? (p)[ld] : 0.0f)
-#define OF_A OF_B
+static inline intv __attribute__((overloadable))
+words_of(global const float *p, int ld, bool next)
+{
+    return vt_words_of(vloadv(0, p), next ? vloadv(0, p + ld) : 0.0f);
+}
+static inline intv __attribute__((overloadable))
+words_of(global const ushort *p, int ld, bool next)
+{
+    const uint16 w = convert_uint16(vloadv(0, p));
+
+    return as_int16(next ? w | convert_uint16(vloadv(0, p + ld)) << 16 : w);
+}
+static inline int __attribute__((overloadable))
+word_of(global const float *p, int ld, bool next)
+{
+    return vt_bf16_words(p[0], next ? p[ld] : 0.0f);
+}
+static inline int __attribute__((overloadable))
+word_of(global const ushort *p, int ld, bool next)
+{
+    return next ? p[0] | p[ld] << 16 : p[0];
+}
+#define OF_BV words_of
+#define OF_B word_of
+#define OF_A word_of
 #else
 #if TYPE == BF16
 #define OF_BV(p, ld, next)                                                     \
@@ -92,13 +116,10 @@ typedef float copied;
 #define AHEAD 16
 
 /* Prefetches rows from..to-1 of p, to be copied soon, to L2. */
-static inline void prefetch_rows(global const float *p, int ld, int from,
-                                 int to, int columns)
-{
-    for (int k = from; k < to; k++)
-        for (int i = 0; i < columns; i += 16)
-            vt_prefetch(p + (size_t)k * ld + i, 0, 2);
-}
+#define PREFETCH_ROWS(p, ld, from, to, columns)                                \
+    for (int k_ = from; k_ < (to); k_++)                                       \
+        for (int i_ = 0; i_ < (columns); i_ += 64 / (int)sizeof *(p))          \
+    vt_prefetch((p) + (size_t)k_ * (ld) + i_, 0, 2)
 
 #ifdef DOT
 /* Words of a row of A. Here and in copy_b() assembly is kept out of the
@@ -135,7 +156,7 @@ static inline void copy_a(local copied *restrict to,
     copied row[16][ROWS] __attribute__((aligned(64)));
 
     for (int k = 0; k < kc; k += 32) {
-        prefetch_rows(a + (size_t)k * lda, lda, 32, 64, rows);
+        PREFETCH_ROWS(a + (size_t)k * lda, lda, 32, 64, rows);
         for (int i = 0; i < 16; i++) {
             const int at = k + 2 * i;
 
@@ -167,7 +188,7 @@ static inline void copy_a(local copied *restrict to,
         const bool next = k + 1 < kc;
         int m = 0;
 
-        prefetch_rows(a, lda, AHEAD, AHEAD + KG, rows);
+        PREFETCH_ROWS(a, lda, AHEAD, AHEAD + KG, rows);
 
 #ifdef DOT /* RA <= V: the next k overwrites what is too much */
         copied row[ROWS + V];
@@ -217,8 +238,9 @@ static inline void add_up(float *to, global const float *restrict a, int lda,
 }
 
 /* to[KC][NW]; columns beyond N are 0 */
-static BLOCK void copy_b(copied *restrict to, global const float *restrict b,
-                         int ldb, int kc, int columns)
+static BLOCK void copy_b(copied *restrict to,
+                         global const VT_TYPE(BT) *restrict b, int ldb, int kc,
+                         int columns)
 {
     for (int k = 0; k < WHOLE(kc); k += KG, b += KG * (size_t)ldb, to += NW) {
         const bool next = k + 1 < kc;
@@ -285,8 +307,8 @@ static BLOCK void block(local float *restrict s, local const copied *restrict a,
 
 #define ARGS                                                                   \
     global float *restrict out, global const float *restrict a,                \
-        global const float *restrict b, global float *restrict sums, int M,    \
-        int N, int K, int lda, int ldb, int ldc, int wide, int high,           \
+        global const VT_TYPE(BT) *restrict b, global float *restrict sums,     \
+        int M, int N, int K, int lda, int ldb, int ldc, int wide, int high,    \
         int slices
 
 static inline void tile(ARGS, int id, local copied *restrict ta,
@@ -330,7 +352,7 @@ static inline void tile(ARGS, int id, local copied *restrict ta,
             local float *s = sum + (p - p0) * ROWS * NW;
             const int last = p + 1 == p1, ahead = last ? k + most : k;
             const int kn = max(0, min(most, k1 - ahead));
-            global const float *bn =
+            global const VT_TYPE(BT) *bn =
                 b + (size_t)ahead * ldb + (last ? p0 : p + 1) * NW;
             const int columns = min(NW, N - p * NW);
 
@@ -342,7 +364,7 @@ static inline void tile(ARGS, int id, local copied *restrict ta,
                 local float *part = s + j * RA * NW;
                 global float *to = c + (size_t)i * RA * ldc + p * NW;
 
-                prefetch_rows(bn, ldb, j * kn / n, (j + 1) * kn / n, NW);
+                PREFETCH_ROWS(bn, ldb, j * kn / n, (j + 1) * kn / n, NW);
                 for (int r = 0; r < ready; r++)
                     EACH(v, NV)
                         vt_prefetch(to + (size_t)r * ldc + v * V, 1, 3);

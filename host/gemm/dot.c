@@ -96,7 +96,8 @@ static bool takes(vt_dev *dev, const vt_told *t)
     return t->dot != VT_DOT_NONE &&
            (!bf16_words(d) || ((t->dot == VT_DOT_BF16 || by_tiles(t->dot)) &&
                                d->K % (2 * kinds[t->dot].step) == 0 &&
-                               d->lda % 2 == 0 && !few_sets(d->lda / 2)));
+                               d->lda % 2 == 0 &&
+                               (by_tiles(t->dot) || !few_sets(d->lda / 2))));
 }
 
 static const char *layout(vt_dev *dev, const vt_told *t)

@@ -58,8 +58,8 @@ typedef struct vt_gemm_desc {
     bool any_batch; /* the same bits for any number of rows */
     bool b_packed;  /* b comes from vt_product_pack(): constant weights */
     vt_dtype type;  /* of the multiplication: f32, f16, bf16, i8 */
-    vt_dtype a;     /* how A is stored: f32, f16, bf16, i8: vt_int_rows; B
-                    * unpacked is f32 */
+    vt_dtype a;     /* how A is stored: f32, f16, bf16, i8: vt_int_rows */
+    vt_dtype b;     /* how B is stored, if it is not packed: f32, bf16 */
     vt_dtype out;   /* how C is stored: f32, f16, bf16 */
     vt_dtype res;   /* how the residual is stored: f32, f16, bf16 */
     vt_class device_class;

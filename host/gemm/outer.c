@@ -88,6 +88,12 @@ static cut cut_of(const vt_dev *dev, const vt_told *t)
                : cut_for(&t->d, vt_dev_vector(dev), VT_DOT_NONE);
 }
 
+/* Words of B's bf16 are for dot products. */
+static bool takes(vt_dev *dev, const vt_told *t)
+{
+    return t->d.b == VT_F32 || cut_of(dev, t).dot != VT_DOT_NONE;
+}
+
 static bool sums(vt_dev *dev, const vt_told *t)
 {
     (void)dev;
@@ -113,12 +119,13 @@ static vitcl_status bind(vt_gemm *g)
 
     snprintf(defines, sizeof defines,
              "-DV=%d -DNV=%d -DRA=%d -DKC=%d -DBLOCKS=%d -DPANELS=%d "
-             "-DTYPE=%d%s%s%s%s",
+             "-DTYPE=%d%s%s%s%s%s",
              c.lanes, VT_ROWS_VECTORS, c.ra, TERMS, c.blocks, c.panels,
              d->type == VT_BF16,
              c.dot == VT_DOT_NONE   ? ""
              : c.dot == VT_DOT_BF16 ? " -DDOT=3"
                                     : " -DDOT=3 -DTILES",
+             d->b == VT_BF16 ? " -DBT=bf16" : "",
              sliced ? " -DSLICED" : "", d->accumulate ? " -DACCUMULATE" : "",
              d->sums ? " -DSUMS" : "");
     VT_RET(vt_kernel_new(&g->kernel[0], g->dev, "gemm_outer", "gemm_outer",
@@ -151,7 +158,9 @@ const vt_form vt_form_outer = {.provider = "native",
                                .name = "outer",
                                .class = VT_CLASS_CPU,
                                .asks = VT_ASKS_DOT,
+                               .stored_b = true,
                                .could = could,
+                               .takes = takes,
                                .sums = sums,
                                .temp_bytes = temp_bytes,
                                .bind = bind};

@@ -70,7 +70,7 @@ static vitcl_status check_buffers(const vt_gemm *g)
     VT_RET(big_enough(g->bufs.b,
                       d->b_packed ? vt_form_b_bytes(g->dev, g->form, &g->t)
                                   : b_extent(d),
-                      d->b_packed ? VT_U8 : VT_F32, "B"));
+                      d->b_packed ? VT_U8 : d->b, "B"));
     if (d->bias || d->sums)
         VT_RET(big_enough(g->bufs.bias, (size_t)(d->sums ? d->M : d->N), VT_F32,
                           "bias"));

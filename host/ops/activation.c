@@ -45,8 +45,19 @@ static void grad(vt_plan *p, const vt_step *s)
             vt_multiply(p, vt_grad(p, s->out[OUT_Y]), s->out[OUT_DERIVATIVE]));
 }
 
-const vt_op vt_op_activation = {
-    .name = "activation", .shape = shape, .prepare = prepare, .grad = grad};
+static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
+                       unsigned *in, unsigned *out)
+{
+    (void)s, (void)in;
+    if (t == VT_BF16 && vt_plan_type(p) == t)
+        *out = 1u << OUT_Y;
+}
+
+const vt_op vt_op_activation = {.name = "activation",
+                                .shape = shape,
+                                .prepare = prepare,
+                                .grad = grad,
+                                .cpu_stored = cpu_stored};
 
 vt_val vt_activation(vt_plan *p, vt_val x, vt_act act)
 {

@@ -240,9 +240,21 @@ static double macs(const vt_plan *p, const vt_step *s)
     return 5.0 * z.B * z.H * z.Tq * z.T * z.D;
 }
 
+/* Only tiles() reads the output. */
+static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
+                       unsigned *in, unsigned *out)
+{
+    const vt_attention_sizes z = vt_attention_measure(p, s);
+
+    (void)t, (void)out;
+    if (by_heads(p, &z))
+        *in = 1u << VT_Y | (by_words(p, &z) ? 1u << IN_Q | 1u << IN_KV : 0u);
+}
+
 static const vt_op attention_grad = {.name = "attention_grad",
                                      .shape = shape,
                                      .prepare = prepare,
+                                     .cpu_stored = cpu_stored,
                                      .reads = 1u << IN_Q | 1u << IN_KV |
                                               1u << IN_BIAS | 1u << VT_Y,
                                      .macs = macs};

@@ -239,8 +239,17 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
     return bind(p, s, &x, &b);
 }
 
+/* Of x only the shape is read. */
+static void x_cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
+                         unsigned *in, unsigned *out)
+{
+    (void)p, (void)s, (void)t, (void)out;
+    *in = 1u << DX_X;
+}
+
 static const vt_op grad_x = {.name = "linear_grad_x",
                              .prepare = x_prepare,
+                             .cpu_stored = x_cpu_stored,
                              .reads = 1u << DX_X | 1u << DX_W,
                              .macs = macs,
                              .temp_bytes = x_temp_bytes};
@@ -264,7 +273,20 @@ static vt_gemm_desc w_desc_of(const vt_plan *p, const vt_step *s)
 
     d.accumulate = s->in[VT_DW_SUM] != VT_NONE;
     d.sums = s->in[DW_DB] != VT_NONE;
+    d.b = vt_value_of(p, s->in[VT_DW_X])->dtype;
     return d;
+}
+
+static void w_cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
+                         unsigned *in, unsigned *out)
+{
+    vt_gemm_desc d = w_desc_of(p, s);
+    vt_product x;
+
+    (void)out;
+    d.b = t;
+    if (look(&x, p, d) && x.form)
+        *in = 1u << VT_DW_X;
 }
 
 static vitcl_status w_shape(vt_plan *p, vt_step *s)
@@ -297,6 +319,7 @@ static const vt_op grad_w = {.name = "linear_grad_w",
                              .shape = w_shape,
                              .prepare = w_prepare,
                              .macs = macs,
+                             .cpu_stored = w_cpu_stored,
                              .temp_bytes = w_temp_bytes};
 
 /* Gradients of w and b, in one step if the provider can do this. */

@@ -2,11 +2,12 @@
  * storage.c - how activations are stored: in f32, in the 16 bits in which the
  * plan multiplies, or as the integers that its products read.
  *
- * Halves are for inference. On devices of the GPU class an op waits for memory
- * more than for arithmetic; an int8 plan has them if the device's matrix unit
- * computes attention, which is in 16 bits then. On a CPU that multiplies bf16
- * by dot products, what only products read is stored in bf16, as they need it,
- * so that it is rounded once, where it is written; there residuals stay in f32.
+ * On devices of the GPU class halves are for inference, where an op waits for
+ * memory more than for arithmetic; an int8 plan has them if the device's matrix
+ * unit computes attention, which is in 16 bits then. On a CPU that multiplies
+ * bf16 by dot products, what only products read is stored in bf16, as they need
+ * it, so that it is rounded once, where it is written; there residuals stay in
+ * f32. A training has the same bits with it.
  * An int8 plan stores such values in bf16 for attention, which multiplies in
  * bf16.
  *
@@ -118,12 +119,15 @@ static vitcl_status add_scratch(vt_plan *p, size_t i)
 
 vitcl_status vt_storage_choose(vt_plan *p)
 {
-    if (p->o.dev && !p->o.backward && !p->o.train) {
+    const bool cpu = vt_plan_class(p) == VT_CLASS_CPU;
+
+    if (p->o.dev && ((!p->o.backward && !p->o.train) ||
+                     (cpu && vt_plan_type(p) == VT_BF16))) {
         const vt_dtype half = half_of(p);
 
         if (half != VT_F32)
             VT_RET(choose(p, half));
-        if (vt_plan_type(p) == VT_I8 && vt_plan_class(p) == VT_CLASS_CPU)
+        if (cpu && vt_plan_type(p) == VT_I8)
             VT_RET(choose(p, VT_I8));
     }
     for (size_t i = 0; i < p->steps; i++)

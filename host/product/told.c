@@ -62,7 +62,7 @@ bool vt_product_tell(vt_told *t, vt_dev *dev, const vt_form *f,
 
     *t = (vt_told){.d = *d, .parts = s->parts, .units = s->units};
     if ((f->class != VT_CLASS_AUTO && f->class != d->device_class) ||
-        (f->could && !f->could(dev, d)))
+        (d->b != VT_F32 && !f->stored_b) || (f->could && !f->could(dev, d)))
         return false;
     if (f->asks == VT_ASKS_DOT && d->type != VT_F32)
         t->dot = vt_dot_ask(dev, d->type);

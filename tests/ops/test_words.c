@@ -1,8 +1,9 @@
 /*
  * test_words.c - bf16 on the CPU class by AVX-512's dot products or AMX:
- * attention (cl/attention_words.cl) and its gradient, and a block whose values
- * are stored in bf16. On a processor without these instructions, and once on
- * others, they are written in C by an edit of the kernels.
+ * attention (cl/attention_words.cl) and its gradient, and a block, in training,
+ * too, whose values are stored in bf16. On a processor without these
+ * instructions, and once on others, they are written in C by an edit of the
+ * kernels.
  *
  * All inputs are multiples of 1/64 that bf16 holds. What is rounded to bf16 on
  * the way has a relative error of 2^-9.
@@ -411,6 +412,78 @@ static const vt_case of_blocks[] = {
      {2, 1},
      .atol = 2e-2}};
 
+/* The gradients of its weights, one behind the other. floats: the values that
+ * products alone read are read by another step, too, and so stored in f32. */
+static float *weights_of(size_t *n, const vt_case *c, const numbers *x,
+                         bool floats)
+{
+    const int *d = c->in[0].dim, wide = d[1] * (d[2] / c->arg[0]);
+    vt_val in[VT_CASE_INS], y, g;
+    float *out, *at, *ones = malloc(x->n[0] * sizeof *ones);
+    vt_fixture f;
+
+    vt_fixture_open_as(&f, (vt_plan_options){.device_class = VT_CLASS_CPU,
+                                             .gemm = "native",
+                                             .precision = VITCL_BF16,
+                                             .backward = true,
+                                             .train = true});
+    in[0] = vt_input(f.plan, "in0", VT_F32, 3, d);
+    *n = 0;
+    for (int i = 1; i < VT_CASE_INS; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "in%d", i);
+        in[i] = vt_fixture_param(&f, name, 2, c->in[i].dim, x->f[i]);
+        *n += x->n[i];
+    }
+    y = block(f.plan, in, c);
+    for (int i = 0; floats && i < HALVES; i++)
+        vt_keep(f.plan, vt_scale(f.plan, halves[i], 1.0f));
+    g = vt_input(f.plan, "gradient", VT_F32, 3, d);
+    vt_plan_backward(f.plan, vt_seed_gradient(f.plan, y, g), vt_add);
+    vt_check(vt_plan_finish(f.plan));
+    for (int i = 0; i < HALVES; i++) {
+        const vt_value *v = vt_value_of(f.plan, halves[i]);
+
+        cr_expect_eq(v->dtype,
+                     floats || (i == QKV && tiles && wide < 1500)
+                         ? VT_F32
+                         : stored(i, v),
+                     "%s: value %d", c->name, i);
+    }
+    for (size_t i = 0; i < x->n[0]; i++)
+        ones[i] = i % 7 ? 0.25f : -1;
+    vt_check(vt_plan_write(f.plan, in[0], x->f[0], x->n[0] * sizeof(float)));
+    vt_check(vt_plan_write(f.plan, g, ones, x->n[0] * sizeof(float)));
+    vt_check(vt_plan_run(f.plan, 0));
+    at = out = malloc(*n * sizeof *out);
+    for (int i = 1; i < VT_CASE_INS; at += x->n[i++]) {
+        char name[16];
+
+        snprintf(name, sizeof name, "grad.in%d", i);
+        vt_check(vt_plan_read(f.plan, vt_plan_find(f.plan, name), at, x->n[i]));
+    }
+    free(ones);
+    vt_fixture_close(&f);
+    return out;
+}
+
+/* Rounded where they are written, not where they are read: the same bits. */
+static void check_training(const vt_case *c, size_t n)
+{
+    for (; n > 0; n--, c++) {
+        numbers x = make(c);
+        size_t count;
+        float *got = weights_of(&count, c, &x, false);
+        float *want = weights_of(&count, c, &x, true);
+
+        cr_expect_eq(memcmp(got, want, count * sizeof *got), 0,
+                     "%s: other gradients", c->name);
+        free(got), free(want);
+        unmake(&x);
+    }
+}
+
 /* ---- softmax ---- */
 
 /* Of two keys with scores 0 and x, and values 1 and 0, the output is 1 / (1 +
@@ -477,6 +550,7 @@ static void check_kind(int kind, bool real)
               vt_test_attention, vt_test_attention_ref);
         check_gradients(of_gradients, real ? VT_COUNT(of_gradients) : 1);
         check(of_blocks, real ? VT_COUNT(of_blocks) : 1, block, ref_of_block);
+        check_training(of_blocks, real ? VT_COUNT(of_blocks) : 1);
     }
     vt_test_remove(folder);
     if (!here)
