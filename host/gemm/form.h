@@ -90,10 +90,9 @@ struct vt_form {
     /* Does a product with a B that is not packed have the same bits, and cost
      * no more if B is used once? */
     bool streams;
-    /* Is it faster if A and C are stored in fewer bytes? */
-    bool stored;
-    /* May a B that is not packed be stored in bf16? */
-    bool stored_b;
+    /* Is it faster if A and C are stored in fewer bytes? May a B that is not
+     * packed be in bf16? */
+    bool stored, stored_b;
     /* Are its kernels simple ones, for readers? With them, other operations
      * use their simple kernels, too. */
     bool plain;
