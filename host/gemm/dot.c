@@ -86,18 +86,18 @@ static bool by_tiles(int kind)
     return kinds[kind].step == TILE;
 }
 
-/* Others read past a row's end, or past the last row; rows that share few sets
- * are better copied. */
+/* Others read past a row's end, or past the last row; without tiles, rows that
+ * share few sets are better copied. */
 static bool takes(vt_dev *dev, const vt_told *t)
 {
     const vt_gemm_desc *d = &t->d;
 
     (void)dev;
     return t->dot != VT_DOT_NONE &&
-           (!bf16_words(d) || ((t->dot == VT_DOT_BF16 || by_tiles(t->dot)) &&
-                               d->K % (2 * kinds[t->dot].step) == 0 &&
-                               d->lda % 2 == 0 &&
-                               (by_tiles(t->dot) || !few_sets(d->lda / 2))));
+           (!bf16_words(d) ||
+            ((t->dot == VT_DOT_BF16 || by_tiles(t->dot)) &&
+             d->K % (2 * kinds[t->dot].step) == 0 && d->lda % 2 == 0 &&
+             (by_tiles(t->dot) || !few_sets(d->lda / 2))));
 }
 
 static const char *layout(vt_dev *dev, const vt_told *t)

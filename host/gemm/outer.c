@@ -125,9 +125,8 @@ static vitcl_status bind(vt_gemm *g)
              c.dot == VT_DOT_NONE   ? ""
              : c.dot == VT_DOT_BF16 ? " -DDOT=3"
                                     : " -DDOT=3 -DTILES",
-             d->b == VT_BF16 ? " -DBT=bf16" : "",
-             sliced ? " -DSLICED" : "", d->accumulate ? " -DACCUMULATE" : "",
-             d->sums ? " -DSUMS" : "");
+             d->b == VT_BF16 ? " -DBT=bf16" : "", sliced ? " -DSLICED" : "",
+             d->accumulate ? " -DACCUMULATE" : "", d->sums ? " -DSUMS" : "");
     VT_RET(vt_kernel_new(&g->kernel[0], g->dev, "gemm_outer", "gemm_outer",
                          defines));
     VT_RET(vt_gemm_arguments(g->kernel[0],

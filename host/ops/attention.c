@@ -105,8 +105,7 @@ static vitcl_status arguments(vt_plan *p, vt_kernel *k, const vt_step *s,
 static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
                        unsigned *in, unsigned *out)
 {
-    if (t != VT_BF16 || !vt_op_dots(p) ||
-        vt_attention_measure(p, s).D % 2 != 0)
+    if (t != VT_BF16 || !vt_op_dots(p) || vt_attention_measure(p, s).D % 2 != 0)
         return;
     *in = 1u << IN_Q | 1u << IN_KV;
     *out = 1u << OUT_Y;
