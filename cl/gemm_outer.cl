@@ -95,7 +95,7 @@ word_of(global const float *p, int ld, bool next)
 static inline int __attribute__((overloadable))
 word_of(global const ushort *p, int ld, bool next)
 {
-    return next ? p[0] | p[ld] << 16 : p[0];
+    return (int)(next ? p[0] | (uint)p[ld] << 16 : p[0]);
 }
 #define OF_BV words_of
 #define OF_B word_of

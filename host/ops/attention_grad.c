@@ -240,15 +240,14 @@ static double macs(const vt_plan *p, const vt_step *s)
     return 5.0 * z.B * z.H * z.Tq * z.T * z.D;
 }
 
-/* Only tiles() reads the output. */
 static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
                        unsigned *in, unsigned *out)
 {
     const vt_attention_sizes z = vt_attention_measure(p, s);
 
     (void)t, (void)out;
-    if (by_heads(p, &z))
-        *in = 1u << VT_Y | (by_words(p, &z) ? 1u << IN_Q | 1u << IN_KV : 0u);
+    if (by_heads(p, &z) && by_words(p, &z))
+        *in = 1u << IN_Q | 1u << IN_KV;
 }
 
 static const vt_op attention_grad = {.name = "attention_grad",
@@ -262,9 +261,13 @@ static const vt_op attention_grad = {.name = "attention_grad",
 void vt_attention_grad(vt_plan *p, const vt_step *s)
 {
     vt_step *g = vt_op_grad_step(p, &attention_grad, s);
+    vt_attention_sizes z;
 
     if (!g)
         return;
+    z = vt_attention_measure(p, g);
+    if (by_heads(p, &z)) /* only tiles() reads the output */
+        g->in[VT_Y] = VT_NONE;
     g->i[I_DBIAS] = vt_grad_wanted(p, s->in[IN_BIAS]);
     if (g->i[I_DBIAS])
         vt_plan_fail(p, vt_op_need(vt_value_of(p, s->in[IN_BIAS])->rank > 2,

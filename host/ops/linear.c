@@ -14,7 +14,7 @@ enum { IN_X, IN_W, IN_BIAS, IN_SCALE, IN_RESIDUAL, INS };
 enum { OUT_Y };
 enum { I_ACT, I_EXACT, INTS }; /* exact: sums in double */
 /* grad_x; X only for its shape */
-enum { DX_X = IN_X, DX_W = IN_W, DX_DERIVATIVE, DX_DY = VT_DY };
+enum { DX_W = IN_W, DX_DERIVATIVE, DX_DY = VT_DY };
 /* grad_w: the inputs of vt_op_grad_w() and the bias's gradient */
 enum { DW_DB = VT_DW_INS, DW_INS };
 enum { OUT_DW };
@@ -200,7 +200,7 @@ done:
     return st;
 }
 
-/* The gradients have x and w in the same slots. */
+/* The gradient of w has x and w in the same slots. */
 static double macs(const vt_plan *p, const vt_step *s)
 {
     return (double)vt_op_rows(p, s->in[IN_X]) * vt_op_count(p, s->in[IN_W]);
@@ -212,7 +212,7 @@ static double macs(const vt_plan *p, const vt_step *s)
 static vt_gemm_desc x_desc(const vt_plan *p, const vt_step *s)
 {
     vt_val dy = s->in[DX_DY];
-    vt_gemm_desc d = base(p, vt_op_rows(p, dy), vt_dim(p, s->in[DX_X], -1),
+    vt_gemm_desc d = base(p, vt_op_rows(p, dy), vt_dim(p, s->out[VT_DX], -1),
                           vt_dim(p, dy, -1));
 
     d.trans_b = true;
@@ -239,19 +239,15 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
     return bind(p, s, &x, &b);
 }
 
-/* Of x only the shape is read. */
-static void x_cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
-                         unsigned *in, unsigned *out)
+static double x_macs(const vt_plan *p, const vt_step *s)
 {
-    (void)p, (void)s, (void)t, (void)out;
-    *in = 1u << DX_X;
+    return (double)vt_op_rows(p, s->in[DX_DY]) * vt_op_count(p, s->in[DX_W]);
 }
 
 static const vt_op grad_x = {.name = "linear_grad_x",
                              .prepare = x_prepare,
-                             .cpu_stored = x_cpu_stored,
-                             .reads = 1u << DX_X | 1u << DX_W,
-                             .macs = macs,
+                             .reads = 1u << DX_W,
+                             .macs = x_macs,
                              .temp_bytes = x_temp_bytes};
 
 /* ---- dw[N,K] (+)= dy^T x ----
