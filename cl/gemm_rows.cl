@@ -21,9 +21,9 @@
  *           panel's part in L1 for the whole chunk; the accumulators are saved
  *           in between. Successive tiles share their panels or, where `across`
  *           is not 0 but the number of groups, their rows. A block's output and
- *           residual are prefetched before it is multiplied. With HELD, where
- *           A's rows share few sets of the L1 cache, a chunk's part is copied
- *           to rows that do not.
+ *           residual are prefetched before it is multiplied, and meanwhile its
+ *           share of the next panel, to L2. With HELD, where A's rows share few
+ *           sets of the L1 cache, a chunk's part is copied to rows that do not.
  * Launch    gemm_rows: vt_kernel_tiles() of ceil(panels / group) * chunks;
  *           there are `blocks` row blocks, the first `big` of `tall` rows, the
  *           others of `low`.
@@ -84,7 +84,7 @@ typedef ushort packed;
 #define BLOCK(NAME, R)                                                         \
     static inline void NAME(floatv *s, SPACE const float *restrict a,          \
                             global const packed *restrict b, int lda, int kc,  \
-                            int first)                                         \
+                            int first, global const packed *ahead, int step)   \
     {                                                                          \
         floatv x[R][NV];                                                       \
         EACH(r, R)                                                             \
@@ -92,6 +92,7 @@ typedef ushort packed;
                 x[r][v] = first ? (floatv)(0.0f) : s[r * NV + v];              \
         for (int k = 0; LIKELY(k < kc); k++) {                                 \
             floatv w[NV];                                                      \
+            vt_prefetch(ahead + k * step, 0, 2);                               \
             EACH(v, NV)                                                        \
                 w[v] = LOAD_B(v, b + k * NW);                                  \
             EACH(r, R) {                                                       \
@@ -230,6 +231,7 @@ static inline OUTLINED void tile(ARGS, int id)
     const int to = vt_part(chunk + 1, blocks, chunks);
     const int first = (across ? id % across : id / chunks) * group;
     const int last = min(first + group, (N + NW - 1) / NW);
+    const int step = (NW + to - from - 1) / (to - from); /* of `ahead` */
     floatv s[SAVED * RA * NV];
 #if TYPE == INT8
     global const float *columns = SCALES(b, N, K);
@@ -249,6 +251,10 @@ static inline OUTLINED void tile(ARGS, int id)
         for (int panel = first; panel < last; panel++) {
             global const packed *w = b + ((size_t)panel * K + k) * NW;
             const int n = panel * NW;
+            global const packed *next =
+                panel + 1 < last || k + kc >= K
+                    ? w + (size_t)K * NW
+                    : b + ((size_t)first * K + k + kc) * NW;
 
             for (int i = from; i < to; i++) {
                 const size_t row = ROW(i);
@@ -256,6 +262,7 @@ static inline OUTLINED void tile(ARGS, int id)
                 const int at =
                     most < K ? (panel - first) * (to - from) + i - from : 0;
                 floatv *x = s + at * RA * NV;
+                global const packed *ahead = next + (i - from) * kc * step;
 
                 for (int r = 0; k + kc >= K && r < rows; r++) {
                     vt_prefetch_all(c + (row + r) * ldc + n, NW, 1);
@@ -267,18 +274,18 @@ static inline OUTLINED void tile(ARGS, int id)
 #endif
                 }
                 if (rows == RA)
-                    block_ra(x, A_AT(row), w, LDA, kc, !k);
+                    block_ra(x, A_AT(row), w, LDA, kc, !k, ahead, step);
 #if RB != RA
                 else if (rows == RB)
-                    block_rb(x, A_AT(row), w, LDA, kc, !k);
+                    block_rb(x, A_AT(row), w, LDA, kc, !k, ahead, step);
 #endif
 #if RB > 4
                 else if (rows == 4)
-                    block_four(x, A_AT(row), w, LDA, kc, !k);
+                    block_four(x, A_AT(row), w, LDA, kc, !k, ahead, step);
 #endif
 #if RB > 1
                 else
-                    block_one(x, A_AT(row), w, LDA, kc, !k);
+                    block_one(x, A_AT(row), w, LDA, kc, !k, ahead, step);
 #endif
                 if (k + kc < K)
                     continue;
