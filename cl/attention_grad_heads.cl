@@ -20,7 +20,8 @@
  * Launch    vt_kernel_tiles() of H * B / pictures.
  * Defines   D; BIAS if there is one; LINES as in
  *           common_attention.cl; V NV TMAX (the largest T); WORDS, TILES, with
- *           V 16 and NV 2; with WORDS QT and KVT, f32 or bf16.
+ *           V 16 and NV 2; with WORDS QT, KVT, GT (dq and dkv), OT
+ *           (dout), f32 or bf16.
  * Numerics  Every sum has a fixed order, no atomics: equal bits. With WORDS, q,
  *           k, v, dout, the probabilities and the gradients of the scores are
  *           rounded to bf16; all else is f32.
@@ -36,6 +37,10 @@
 #endif
 #ifndef D
 #define D 64
+#endif
+#ifndef GT
+#define GT f32
+#define OT f32
 #endif
 
 #define QN (NV * V)
@@ -220,11 +225,12 @@ static inline void gather(float *to, const element *s, int sj, int si,
 
 #endif
 
-static inline void release(global float *to, int ld, const float *from, int n)
+static inline void release(global VT_TYPE(GT) * to, int ld, const float *from,
+                           int n)
 {
     for (int j = 0; j < n; j++)
         for (int d = 0; d < D; d++)
-            to[(size_t)j * ld + d] = from[j * WIDE + d];
+            VT_STORE(GT, to, (size_t)j * ld + d, from[j * WIDE + d]);
 }
 
 #ifdef WORDS
@@ -289,10 +295,11 @@ static inline void probabilities(floatv *p, floatv *dx, int T, float c)
 }
 
 /* Head h of `pictures` pictures, beginning with `first`. */
-static inline OUTLINED void head(global float *dq, global float *dkv,
+static inline OUTLINED void head(global VT_TYPE(GT) * dq,
+                                 global VT_TYPE(GT) * dkv,
                                  global float *restrict dbias,
-                                 global const float *dout, VT_QKV, int pictures,
-                                 int h, int first)
+                                 global const VT_TYPE(OT) * dout, VT_QKV,
+                                 int pictures, int h, int first)
 {
     const int ldo = VT_LDO;
     floatv p[KEYS * NV], dx[KEYS * NV];
@@ -308,8 +315,8 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
 
     for (int b = first; b < first + pictures; b++) {
         global const VT_TYPE(QT) *qh = q + VT_Q_AT(b) + h * D;
-        global const float *gh = dout + VT_OUT_AT(b, 0) + h * D;
-        global float *dqh = dq + VT_Q_AT(b) + h * D;
+        global const VT_TYPE(OT) *gh = dout + VT_OUT_AT(b, 0) + h * D;
+        global VT_TYPE(GT) *dqh = dq + VT_Q_AT(b) + h * D;
         const size_t at = VT_KV_AT(b) + h * D;
 #ifdef WORDS
         copy_words(k, k2, kv + at + koff, ldk, T, WHOLE(T));
@@ -380,10 +387,10 @@ static inline OUTLINED void head(global float *dq, global float *dkv,
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-attention_grad__heads(global float *dq, global float *dkv,
-                      global float *restrict dbias, global const float *dout,
-                      VT_QKV, int pictures, volatile global int *taken,
-                      int tiles)
+attention_grad__heads(global VT_TYPE(GT) * dq, global VT_TYPE(GT) * dkv,
+                      global float *restrict dbias,
+                      global const VT_TYPE(OT) * dout, VT_QKV, int pictures,
+                      volatile global int *taken, int tiles)
 {
     VT_EACH_TILE(id, taken, tiles)
         head(dq, dkv, dbias, dout, q, kv, bias, B, H, Tq, T, qb, ldq, ldk, koff,

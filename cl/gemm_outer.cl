@@ -29,10 +29,10 @@
  *           private: LLVM would put the address of a local array into block(),
  *           where PoCL, which moves such arrays, overlooks it.
  * Defines   V NV RA KC BLOCKS PANELS; TYPE: F32, or BF16: B rounded to it; DOT:
- *           VDPBF16PS, with V 16: A, too, and KC counts words; TILES; BT, how B
- *           is stored: f32, or with DOT bf16; ACCUMULATE: C is added to;
- *           SLICED: out is the slices' parts, which gemm_outer_sum adds up;
- *           SUMS: with ACCUMULATE, and always of A in float.
+ *           VDPBF16PS, with V 16: A, too, and KC counts words; TILES; AT, BT,
+ *           how A and B are stored: f32, or with DOT bf16; ACCUMULATE: C is
+ *           added to; SLICED: out is the slices' parts, which gemm_outer_sum
+ *           adds up; SUMS: with ACCUMULATE, and of A as it is stored.
  * Numerics  An element of a slice is one chain over ascending k of fma(), or of
  *           dot products of two k. Slices depend on M, N and K, never on the
  *           device: same bits everywhere with the same instruction.
@@ -45,6 +45,9 @@
 #define BLOCKS 16
 #define PANELS 16
 #define TYPE F32
+#endif
+#ifndef AT
+#define AT f32
 #endif
 #ifndef BT
 #define BT f32
@@ -124,7 +127,7 @@ word_of(global const ushort *p, int ld, bool next)
 #ifdef DOT
 /* Words of a row of A. Here and in copy_b() assembly is kept out of the
  * kernel's own body, see cl/gemm_dot.cl. */
-static OUTLINED void row_words(copied *to, global const float *restrict a,
+static OUTLINED void row_words(copied *to, global const VT_TYPE(AT) *restrict a,
                                int lda, int rows, bool next)
 {
     int m = 0;
@@ -150,7 +153,7 @@ static OUTLINED void tiles_end(void)
 
 /* to[KC / 16][RA][16 k] for each block, STRIP apart; 0 beyond M and K. */
 static inline void copy_a(local copied *restrict to,
-                          global const float *restrict a, int lda, int kc,
+                          global const VT_TYPE(AT) *restrict a, int lda, int kc,
                           int rows)
 {
     copied row[16][ROWS] __attribute__((aligned(64)));
@@ -180,7 +183,7 @@ static inline void copy_a(local copied *restrict to,
 #else
 /* to[KC][RA] for each block, STRIP apart; rows beyond M are 0. */
 static inline void copy_a(local copied *restrict to,
-                          global const float *restrict a, int lda, int kc,
+                          global const VT_TYPE(AT) *restrict a, int lda, int kc,
                           int rows)
 {
     for (int k = 0; k < kc; k += KG, a += KG * (size_t)lda) {
@@ -212,8 +215,8 @@ static inline void copy_a(local copied *restrict to,
 #endif
 
 /* to[rows] (+)= the sum of kc rows of a */
-static inline void add_up(float *to, global const float *restrict a, int lda,
-                          int kc, int rows, int first)
+static inline void add_up(float *to, global const VT_TYPE(AT) *restrict a,
+                          int lda, int kc, int rows, int first)
 {
     int m = 0;
 
@@ -224,7 +227,7 @@ static inline void add_up(float *to, global const float *restrict a, int lda,
             x[i] = first ? (floatv)(0.0f) : vloadv(i, to + m);
         for (int k = 0; k < kc; k++)
             EACH(i, 4)
-                x[i] += vloadv(i, a + (size_t)k * lda + m);
+                x[i] += VT_LOADV(AT, a, (size_t)k * lda + m + i * V);
         EACH(i, 4)
             vstorev(x[i], i, to + m);
     }
@@ -232,7 +235,7 @@ static inline void add_up(float *to, global const float *restrict a, int lda,
         float x = first ? 0.0f : to[m];
 
         for (int k = 0; k < kc; k++)
-            x += a[(size_t)k * lda + m];
+            x += VT_LOAD(AT, a, (size_t)k * lda + m);
         to[m] = x;
     }
 }
@@ -306,7 +309,7 @@ static BLOCK void block(local float *restrict s, local const copied *restrict a,
 }
 
 #define ARGS                                                                   \
-    global float *restrict out, global const float *restrict a,                \
+    global float *restrict out, global const VT_TYPE(AT) *restrict a,          \
         global const VT_TYPE(BT) *restrict b, global float *restrict sums,     \
         int M, int N, int K, int lda, int ldb, int ldc, int wide, int high,    \
         int slices

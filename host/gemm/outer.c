@@ -72,10 +72,10 @@ static bool could(vt_dev *dev, const vt_gemm_desc *d)
 {
     const cut c = cut_for(d, vt_dev_vector(dev), VT_DOT_NONE);
 
-    return d->a == VT_F32 && d->out == VT_F32 && d->trans_a && d->trans_b &&
-           !d->b_packed && d->batch == 1 && !d->bias && !d->scale &&
-           !d->residual && d->act == VT_ACT_NONE &&
-           (d->type == VT_F32 || d->type == VT_BF16) && fits(dev, &c);
+    return d->out == VT_F32 && d->trans_a && d->trans_b && !d->b_packed &&
+           d->batch == 1 && !d->bias && !d->scale && !d->residual &&
+           d->act == VT_ACT_NONE && (d->type == VT_F32 || d->type == VT_BF16) &&
+           fits(dev, &c);
 }
 
 static cut cut_of(const vt_dev *dev, const vt_told *t)
@@ -88,10 +88,11 @@ static cut cut_of(const vt_dev *dev, const vt_told *t)
                : cut_for(&t->d, vt_dev_vector(dev), VT_DOT_NONE);
 }
 
-/* Words of B's bf16 are for dot products. */
+/* Words of bf16 are for dot products. */
 static bool takes(vt_dev *dev, const vt_told *t)
 {
-    return t->d.b == VT_F32 || cut_of(dev, t).dot != VT_DOT_NONE;
+    return (t->d.a == VT_F32 && t->d.b == VT_F32) ||
+           cut_of(dev, t).dot != VT_DOT_NONE;
 }
 
 static bool sums(vt_dev *dev, const vt_told *t)
@@ -119,12 +120,13 @@ static vitcl_status bind(vt_gemm *g)
 
     snprintf(defines, sizeof defines,
              "-DV=%d -DNV=%d -DRA=%d -DKC=%d -DBLOCKS=%d -DPANELS=%d "
-             "-DTYPE=%d%s%s%s%s%s",
+             "-DTYPE=%d%s%s%s%s%s%s",
              c.lanes, VT_ROWS_VECTORS, c.ra, TERMS, c.blocks, c.panels,
              d->type == VT_BF16,
              c.dot == VT_DOT_NONE   ? ""
              : c.dot == VT_DOT_BF16 ? " -DDOT=3"
                                     : " -DDOT=3 -DTILES",
+             d->a == VT_BF16 ? " -DAT=bf16" : "",
              d->b == VT_BF16 ? " -DBT=bf16" : "", sliced ? " -DSLICED" : "",
              d->accumulate ? " -DACCUMULATE" : "", d->sums ? " -DSUMS" : "");
     VT_RET(vt_kernel_new(&g->kernel[0], g->dev, "gemm_outer", "gemm_outer",

@@ -46,7 +46,6 @@ static vitcl_status transpose_kernel(vt_kernel **out, vt_gemm *g,
     const int rows = d->batch * d->M;
     const size_t global[3] = {(size_t)(rows + 15) / 16,
                               (size_t)(d->K + 63) / 64, 1};
-    const size_t one[3] = {1, 1, 1};
     char defines[96];
 
     snprintf(defines, sizeof defines, "-DV=%d -DNV=1 -DTYPE=0",
@@ -56,7 +55,7 @@ static vitcl_status transpose_kernel(vt_kernel **out, vt_gemm *g,
     VT_RET(vt_gemm_arguments(*out, (vt_buf *[]){transposed, g->bufs.a}, 2,
                              (int[]){rows, d->K, d->lda, transposed_stride(d)},
                              4));
-    vt_kernel_size(*out, 2, global, one);
+    vt_kernel_size(*out, 2, global, (size_t[3]){1, 1, 1});
     return VITCL_OK;
 }
 

@@ -89,17 +89,19 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     /* dbias of a shared bias is a sum over pictures, one after the other */
     const int pictures = s->i[I_DBIAS] && !strchr(bias, '2') ? z->B : 1;
     const bool words = by_words(p, z);
-    char defines[160];
+    char defines[192];
     vt_attention_defines more;
     vt_kernel *k;
 
     vt_attention_define(more, p, s, z);
-    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s%s", v,
+    snprintf(defines, sizeof defines,
+             "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s%s -DGT=%s -DOT=%s", v,
              words || z->Tq > v ? 2 : 1, z->D, z->T,
              !words                               ? ""
              : vt_op_dots(p) == VT_DOT_BF16_TILES ? " -DWORDS -DTILES"
                                                   : " -DWORDS",
-             more);
+             more, vt_dtype_name(vt_value_of(p, dq(s))->dtype),
+             vt_dtype_name(vt_value_of(p, s->in[VT_DY])->dtype));
     VT_RET(vt_step_kernel(&k, p, s, "attention_grad_heads",
                           "attention_grad__heads", defines));
     VT_RET(
@@ -181,40 +183,38 @@ static vitcl_status tiles(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     return VITCL_OK;
 }
 
-static vitcl_status bias_grad(vt_plan *p, vt_step *s,
-                              const vt_attention_sizes *z)
+/* A kernel of attention_grad.cl; `format`: of out, dy and the statistics. */
+static vitcl_status simple(vt_plan *p, vt_step *s, const vt_attention_sizes *z,
+                           const char *name, const char *format, vt_val out,
+                           const size_t global[3])
 {
-    const char *bias = vt_attention_bias(p, s, z);
-    const int heads = strchr(bias, '2') ? z->H * z->B : z->H;
-    char defines[48];
-    vt_kernel *k;
-
-    snprintf(defines, sizeof defines, "-DD=%d%s", z->D, bias);
-    VT_RET(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__bias",
-                          defines));
-    VT_RET(vt_args(p, k, "vvv", s->out[OUT_DBIAS], s->in[VT_DY],
-                   s->out[OUT_STAT]));
-    VT_RET(vt_attention_arguments(p, k, 3, s, z));
-    vt_kernel_size(
-        k, 3, (size_t[3]){(size_t)z->T, (size_t)z->Tq, (size_t)heads}, NULL);
-    return VITCL_OK;
-}
-
-/* The probabilities times their gradient, for inspection. */
-static vitcl_status product(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
-{
-    const size_t global[3] = {(size_t)z->Tq, (size_t)z->H, (size_t)z->B};
     char defines[48];
     vt_kernel *k;
 
     snprintf(defines, sizeof defines, "-DD=%d%s", z->D,
              vt_attention_bias(p, s, z));
-    VT_RET(vt_step_kernel(&k, p, s, "attention_grad", "attention_grad__product",
-                          defines));
-    VT_RET(vt_args(p, k, "vv", s->out[OUT_PRODUCT], s->in[VT_DY]));
-    VT_RET(vt_attention_arguments(p, k, 2, s, z));
+    VT_RET(vt_step_kernel(&k, p, s, "attention_grad", name, defines));
+    VT_RET(vt_args(p, k, format, out, s->in[VT_DY], s->out[OUT_STAT]));
+    VT_RET(vt_attention_arguments(p, k, (unsigned)strlen(format), s, z));
     vt_kernel_size(k, 3, global, NULL);
     return VITCL_OK;
+}
+
+static vitcl_status bias_grad(vt_plan *p, vt_step *s,
+                              const vt_attention_sizes *z)
+{
+    const bool each = strchr(vt_attention_bias(p, s, z), '2');
+    const size_t heads = (size_t)(each ? z->H * z->B : z->H);
+
+    return simple(p, s, z, "attention_grad__bias", "vvv", s->out[OUT_DBIAS],
+                  (size_t[3]){(size_t)z->T, (size_t)z->Tq, heads});
+}
+
+/* The probabilities times their gradient, for inspection. */
+static vitcl_status product(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
+{
+    return simple(p, s, z, "attention_grad__product", "vv", s->out[OUT_PRODUCT],
+                  (size_t[3]){(size_t)z->Tq, (size_t)z->H, (size_t)z->B});
 }
 
 static vitcl_status prepare(vt_plan *p, vt_step *s)
@@ -245,9 +245,11 @@ static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
 {
     const vt_attention_sizes z = vt_attention_measure(p, s);
 
-    (void)t, (void)out;
-    if (by_heads(p, &z) && by_words(p, &z))
-        *in = 1u << IN_Q | 1u << IN_KV;
+    (void)t;
+    if (!by_heads(p, &z) || !by_words(p, &z))
+        return;
+    *in = 1u << IN_Q | 1u << IN_KV | (s->i[I_LAYER] ? 0 : 1u << VT_DY);
+    *out = s->i[I_SELF] ? 1u << OUT_DQKV : 0;
 }
 
 static const vt_op attention_grad = {.name = "attention_grad",

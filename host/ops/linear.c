@@ -94,22 +94,20 @@ static size_t scratch(const vt_plan *p, vt_gemm_desc d)
     return look(&x, p, d) ? x.temp_bytes : 0;
 }
 
-static vitcl_status product_of(vt_product *out, const vt_plan *p,
-                               const vt_gemm_desc *d)
-{
-    return vt_product_of(out, vt_plan_settings(p)->dev, vt_plan_gemm(p), d);
-}
-
 static size_t temp_bytes(const vt_plan *p, const vt_step *s)
 {
     return s->i[I_EXACT] ? 0 : scratch(p, forward(p, s));
 }
 
-static vitcl_status bind(vt_plan *p, vt_step *s, const vt_product *x,
+static vitcl_status bind(vt_plan *p, vt_step *s, const vt_gemm_desc *d,
                          vt_gemm_bufs *b)
 {
+    vt_dev *dev = vt_plan_settings(p)->dev;
+    vt_product x;
+
+    VT_RET(vt_product_of(&x, dev, vt_plan_gemm(p), d));
     VT_RET(vt_bind(&b->temp, p, s->out[VT_TEMP]));
-    return vt_product_bind(&s->gemm, vt_plan_settings(p)->dev, x, b);
+    return vt_product_bind(&s->gemm, dev, &x, b);
 }
 
 static vitcl_status check(const vt_plan *p, const vt_step *s)
@@ -179,7 +177,7 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 
     if (s->i[I_EXACT])
         return exact(p, s);
-    VT_TRY(product_of(&x, p, &d));
+    VT_TRY(vt_product_of(&x, vt_plan_settings(p)->dev, vt_plan_gemm(p), &d));
     if (d.b_packed) {
         VT_TRY(vt_store_packed(&packed, vt_plan_settings(p)->store,
                                vt_value_of(p, s->in[IN_W])->name, &x));
@@ -194,10 +192,20 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_bind(&b.residual, p, s->in[IN_RESIDUAL]));
     if (x.form->norms && x.form->norms(vt_plan_settings(p)->dev, &x.told))
         VT_TRY(vt_op_norm_behind(&b.norm, p, s->out[OUT_Y]));
-    VT_TRY(bind(p, s, &x, &b));
+    VT_TRY(bind(p, s, &d, &b));
 done:
     vt_buf_free(packed); /* s->gemm holds its own reference */
     return st;
+}
+
+/* Is this product by a form of the provider that gains from such types? */
+static bool stored(const vt_plan *p, vt_gemm_desc d, vt_dtype a, vt_dtype out)
+{
+    vt_product x;
+
+    d.a = a, d.out = out;
+    return look(&x, p, d) && x.form &&
+           (a == VT_I8 ? x.form->int_rows != NULL : x.own && x.form->stored);
 }
 
 /* The gradient of w has x and w in the same slots. */
@@ -216,6 +224,8 @@ static vt_gemm_desc x_desc(const vt_plan *p, const vt_step *s)
                           vt_dim(p, dy, -1));
 
     d.trans_b = true;
+    d.a = vt_value_of(p, dy)->dtype;
+    d.out = vt_value_of(p, s->out[VT_DX])->dtype;
     d.residual = d.times = s->in[DX_DERIVATIVE] != VT_NONE;
     return d;
 }
@@ -229,14 +239,12 @@ static vitcl_status x_prepare(vt_plan *p, vt_step *s)
 {
     const vt_gemm_desc d = x_desc(p, s);
     vt_gemm_bufs b = {0};
-    vt_product x;
 
-    VT_RET(product_of(&x, p, &d));
     VT_RET(vt_bind(&b.c, p, s->out[VT_DX]));
     VT_RET(vt_bind(&b.a, p, s->in[DX_DY]));
     VT_RET(vt_bind(&b.b, p, s->in[DX_W]));
     VT_RET(vt_bind(&b.residual, p, s->in[DX_DERIVATIVE]));
-    return bind(p, s, &x, &b);
+    return bind(p, s, &d, &b);
 }
 
 static double x_macs(const vt_plan *p, const vt_step *s)
@@ -244,8 +252,18 @@ static double x_macs(const vt_plan *p, const vt_step *s)
     return (double)vt_op_rows(p, s->in[DX_DY]) * vt_op_count(p, s->in[DX_W]);
 }
 
+static void x_cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
+                         unsigned *in, unsigned *out)
+{
+    const vt_gemm_desc d = x_desc(p, s);
+
+    *in = stored(p, d, t, VT_F32) ? 1u << DX_DY : 0;
+    *out = stored(p, d, VT_F32, t) ? 1u << VT_DX : 0;
+}
+
 static const vt_op grad_x = {.name = "linear_grad_x",
                              .prepare = x_prepare,
+                             .cpu_stored = x_cpu_stored,
                              .reads = 1u << DX_W,
                              .macs = x_macs,
                              .temp_bytes = x_temp_bytes};
@@ -269,6 +287,7 @@ static vt_gemm_desc w_desc_of(const vt_plan *p, const vt_step *s)
 
     d.accumulate = s->in[VT_DW_SUM] != VT_NONE;
     d.sums = s->in[DW_DB] != VT_NONE;
+    d.a = vt_value_of(p, s->in[VT_DW_DY])->dtype;
     d.b = vt_value_of(p, s->in[VT_DW_X])->dtype;
     return d;
 }
@@ -280,9 +299,9 @@ static void w_cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
     vt_product x;
 
     (void)out;
-    d.b = t;
+    d.a = d.b = t;
     if (look(&x, p, d) && x.form)
-        *in = 1u << VT_DW_X;
+        *in = 1u << VT_DW_DY | 1u << VT_DW_X;
 }
 
 static vitcl_status w_shape(vt_plan *p, vt_step *s)
@@ -301,14 +320,12 @@ static vitcl_status w_prepare(vt_plan *p, vt_step *s)
 {
     const vt_gemm_desc d = w_desc_of(p, s);
     vt_gemm_bufs b = {0};
-    vt_product x;
 
-    VT_RET(product_of(&x, p, &d));
     VT_RET(vt_bind(&b.bias, p, s->in[DW_DB]));
     VT_RET(vt_bind(&b.c, p, d.accumulate ? s->in[VT_DW_SUM] : s->out[OUT_DW]));
     VT_RET(vt_bind(&b.a, p, s->in[VT_DW_DY]));
     VT_RET(vt_bind(&b.b, p, s->in[VT_DW_X]));
-    return bind(p, s, &x, &b);
+    return bind(p, s, &d, &b);
 }
 
 static const vt_op grad_w = {.name = "linear_grad_w",
@@ -359,28 +376,17 @@ static void grad(vt_plan *p, const vt_step *s)
     vt_op_give(p, to, vt_step_add(p, step));
 }
 
-/* Is this product by a form of the provider that gains from such types? */
-static bool stored(const vt_plan *p, vt_gemm_desc d)
-{
-    vt_product x;
-
-    return look(&x, p, d) && x.form &&
-           (d.a == VT_I8 ? x.form->int_rows != NULL : x.own && x.form->stored);
-}
-
 /* Residuals stay in f32. */
 static void cpu_stored(const vt_plan *p, const vt_step *s, vt_dtype t,
                        unsigned *in, unsigned *out)
 {
-    vt_gemm_desc d = forward(p, s);
+    const vt_gemm_desc d = forward(p, s);
+    const bool half = t == VT_BF16;
 
-    if (t == VT_BF16 && !vt_op_dots(p))
+    if (half && !vt_op_dots(p))
         return;
-    d.a = t;
-    if (stored(p, d))
-        *in = 1u << IN_X;
-    d.a = VT_F32, d.out = VT_BF16;
-    if (t == VT_BF16 && !d.residual && stored(p, d))
+    *in = stored(p, d, t, VT_F32) ? 1u << IN_X : 0;
+    if (half && !d.residual && stored(p, d, VT_F32, t))
         *out = 1u << OUT_Y;
 }
 
@@ -411,7 +417,7 @@ const vt_op vt_op_linear = {.name = "linear",
                             .cpu_stored = cpu_stored,
                             .temp_bytes = temp_bytes};
 
-static vt_val append(vt_plan *p, vt_val x, vt_linear_args a)
+static vt_val append(vt_plan *p, vt_val x, vt_linear_args a, bool exact)
 {
     return vt_op_append(p, &vt_op_linear, INS,
                         (vt_val[]){[IN_X] = x,
@@ -419,7 +425,7 @@ static vt_val append(vt_plan *p, vt_val x, vt_linear_args a)
                                    [IN_BIAS] = a.b,
                                    [IN_SCALE] = a.scale,
                                    [IN_RESIDUAL] = a.residual},
-                        INTS, (int[]){[I_ACT] = (int)a.act, [I_EXACT] = false});
+                        INTS, (int[]){[I_ACT] = (int)a.act, [I_EXACT] = exact});
 }
 
 vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a)
@@ -428,13 +434,14 @@ vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a)
 
     if (!vt_plan_settings(p)->backward ||
         (a.act == VT_ACT_NONE && a.scale == VT_NONE))
-        return append(p, x, a);
+        return append(p, x, a, false);
     y = append(p, x,
                (vt_linear_args){.w = a.w,
                                 .b = a.b,
                                 .scale = VT_NONE,
                                 .residual = VT_NONE,
-                                .act = VT_ACT_NONE});
+                                .act = VT_ACT_NONE},
+               false);
     if (a.act != VT_ACT_NONE)
         y = vt_activation(p, y, a.act);
     if (a.scale != VT_NONE)
@@ -455,19 +462,12 @@ bool vt_linear_product(int *rows, int *n, int *k, const vt_plan *p,
 
 vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w)
 {
-    const vt_dev *dev = vt_plan_settings(p)->dev;
+    const vt_plan_options *o = vt_plan_settings(p);
 
-    if (!vt_plan_settings(p)->exact || vt_plan_type(p) != VT_F32 || !dev ||
-        !vt_dev_info(dev)->fp64)
-        return vt_linear(
-            p, x,
-            (vt_linear_args){
-                .w = w, .b = VT_NONE, .scale = VT_NONE, .residual = VT_NONE});
-    return vt_op_append(p, &vt_op_linear, INS,
-                        (vt_val[]){[IN_X] = x,
-                                   [IN_W] = w,
-                                   [IN_BIAS] = VT_NONE,
-                                   [IN_SCALE] = VT_NONE,
-                                   [IN_RESIDUAL] = VT_NONE},
-                        INTS, (int[]){[I_ACT] = VT_ACT_NONE, [I_EXACT] = true});
+    return append(
+        p, x,
+        (vt_linear_args){
+            .w = w, .b = VT_NONE, .scale = VT_NONE, .residual = VT_NONE},
+        o->exact && vt_plan_type(p) == VT_F32 && o->dev &&
+            vt_dev_info(o->dev)->fp64);
 }

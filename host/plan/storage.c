@@ -7,9 +7,9 @@
  * unit computes attention, which is in 16 bits then. On a CPU that multiplies
  * bf16 by dot products, what only products read is stored in bf16, as they need
  * it, so that it is rounded once, where it is written; there residuals stay in
- * f32. A training has the same bits with it.
- * An int8 plan stores such values in bf16 for attention, which multiplies in
- * bf16.
+ * f32. A training has the same bits with it, but its gradients of biases are
+ * sums of rounded numbers. An int8 plan stores such values in bf16 for
+ * attention, which multiplies in bf16.
  *
  * Integers are for a CPU's int8 products, which give each row a scale: an op
  * that has a whole row at once rounds it as they would (vt_product_int_rows()),

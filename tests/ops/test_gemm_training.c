@@ -121,22 +121,18 @@ static struct {
     const char *name;
 } form = {VT_CLASS_CPU, "vdpbf16ps"};
 
-/* B, as the product has it stored. */
-static vt_buf *stored(const job *j)
+/* An operand, as the product has it stored. */
+static vt_buf *stored(vt_dtype t, const float *x, size_t n)
 {
-    float *pairs = calloc(j->n_b / 2 + 1, sizeof *pairs);
+    float *pairs = calloc(n / 2 + 1, sizeof *pairs);
     vt_buf *b;
 
-    if (j->d.b != VT_BF16) {
-        free(pairs);
-        return vt_test_floats(j->b, j->n_b);
-    }
-    for (size_t i = 0; i < j->n_b; i++) {
-        const uint16_t half = vt_f32_to_bf16(j->b[i]);
+    for (size_t i = 0; t == VT_BF16 && i < n; i++) {
+        const uint16_t half = vt_f32_to_bf16(x[i]);
 
         memcpy((char *)pairs + i * sizeof half, &half, sizeof half);
     }
-    b = vt_test_floats(pairs, j->n_b / 2 + 1);
+    b = t == VT_BF16 ? vt_test_floats(pairs, n / 2 + 1) : vt_test_floats(x, n);
     free(pairs);
     return b;
 }
@@ -150,8 +146,8 @@ static void run(job *j)
 
     d.type = VT_BF16, d.device_class = form.class;
     const vt_product x = vt_test_product("native", &d);
-    vt_gemm_bufs b = {.a = vt_test_floats(j->a, j->n_a),
-                      .b = stored(j),
+    vt_gemm_bufs b = {.a = stored(d.a, j->a, j->n_a),
+                      .b = stored(d.b, j->b, j->n_b),
                       .bias =
                           vt_test_floats(j->bias, (size_t)(d.sums ? d.M : d.N)),
                       .residual = vt_test_floats(j->residual, j->n_c),
@@ -211,10 +207,12 @@ static void check(const vt_gemm_desc *d)
             cr_expect(false, "%dx%dx%d: C[%d,%d] is %.9g, not %.9g", d->M, d->N,
                       d->K, m, n, got, v);
     }
-    for (int m = 0; d->sums && m < d->M; m++) { /* not rounded to bf16 */
+    for (int m = 0; d->sums && m < d->M; m++) { /* of A as it is stored */
         double v = (double)j.bias[m];
-        for (int k = 0; k < d->K; k++)
-            v += (double)j.a[k * j.lda + m];
+        for (int k = 0; k < d->K; k++) {
+            const float a = j.a[k * j.lda + m];
+            v += d->a == VT_BF16 ? rounded(a) : (double)a;
+        }
         cr_expect_eq((double)j.sums[m], v, "%dx%dx%d: sum %d is %.9g, not %.9g",
                      d->M, d->N, d->K, m, (double)j.sums[m], v);
     }
@@ -274,11 +272,12 @@ static void check_all(int kind)
         const uint32_t numbers_from = state;
 
         check(&d);
-        d.b = VT_BF16;
-        if (!d.trans_a)
-            continue;
-        state = numbers_from;
-        check(&d);
+        for (int half = 1; d.trans_a && half < 3; half++) {
+            d.a = half == 1 ? VT_BF16 : VT_F32,
+            d.b = half == 2 ? VT_BF16 : VT_F32;
+            state = numbers_from;
+            check(&d);
+        }
     }
     check_bits(false);
     check_bits(true);

@@ -9,6 +9,7 @@
  * the way has a relative error of 2^-9.
  */
 #include "base/memory.h"
+#include "ops/common.h"
 #include "ref/ref.h"
 #include "support/attention.h"
 #include "support/device.h"
@@ -413,12 +414,13 @@ static const vt_case of_blocks[] = {
      .atol = 2e-2}};
 
 /* The gradients of its weights, one behind the other. floats: the values that
- * products alone read are read by another step, too, and so stored in f32. */
+ * products alone read, and their gradients, are read by another step, too, and
+ * so stored in f32. */
 static float *weights_of(size_t *n, const vt_case *c, const numbers *x,
                          bool floats)
 {
     const int *d = c->in[0].dim, wide = d[1] * (d[2] / c->arg[0]);
-    vt_val in[VT_CASE_INS], y, g;
+    vt_val in[VT_CASE_INS], y, g, of[3];
     float *out, *at, *ones = malloc(x->n[0] * sizeof *ones);
     vt_fixture f;
 
@@ -441,7 +443,24 @@ static float *weights_of(size_t *n, const vt_case *c, const numbers *x,
         vt_keep(f.plan, vt_scale(f.plan, halves[i], 1.0f));
     g = vt_input(f.plan, "gradient", VT_F32, 3, d);
     vt_plan_backward(f.plan, vt_seed_gradient(f.plan, y, g), vt_add);
+    for (int i = 0; i < 3; i++) {
+        vt_val unused, v = vt_activated(f.plan, halves[QKV + i], &unused);
+
+        of[i] = vt_grad(f.plan, v);
+        if (floats)
+            vt_keep(f.plan, vt_scale(f.plan, of[i], 1.0f));
+    }
     vt_check(vt_plan_finish(f.plan));
+    for (int i = 0; i < 3; i++) { /* products by tiles read whole ones */
+        const vt_value *v = vt_value_of(f.plan, of[i]);
+
+        cr_expect_eq(v->dtype,
+                     floats || (tiles && ((i < 2 && wide < 1500) ||
+                                          (i != 1 && v->dim[2] % 32)))
+                         ? VT_F32
+                         : VT_BF16,
+                     "%s: gradient %d", c->name, i);
+    }
     for (int i = 0; i < HALVES; i++) {
         const vt_value *v = vt_value_of(f.plan, halves[i]);
 
