@@ -333,6 +333,13 @@ static inline void finish(global VT_TYPE(CT) * c, sumv *s,
 #else
 #define OLD c
 #endif
+/* To L1; `far`: to L2, for which more lines can be under way. */
+#define FETCH(p)                                                               \
+    if (far)                                                                   \
+        EACH(line, NW * (int)sizeof *(p) / 64)                                 \
+            vt_prefetch((p) + line * (64 / (int)sizeof *(p)), 0, 2);           \
+    else                                                                       \
+        vt_prefetch_all(p, NW, 1)
 #define FIRST_ROW(i) ((i) < big ? (i)*tall : big * tall + ((i)-big) * low)
 #ifdef TILES
 #define ABOVE(rows) (rows)
@@ -366,7 +373,11 @@ static inline OUTLINED void tile(ARGS, int id)
     sumv s[SAVED * RA * NV];
 
 #ifdef TILES
+    const bool far = (size_t)M * N * sizeof *c > 4 << 20;
+
     tile_shapes(tall);
+#else
+    const bool far = false;
 #endif
     for (int k = 0; k < KW; k += most) {
         const int kc = min(most, KW - k);
@@ -405,7 +416,10 @@ static inline OUTLINED void tile(ARGS, int id)
                 if (k + kc < KW)
                     continue;
                 for (int r = 0; r < height; r++) {
-                    vt_prefetch_all(OLD + next + (size_t)r * ldc, NW, 1);
+                    FETCH(OLD + next + (size_t)r * ldc);
+#ifdef TIMES
+                    FETCH(residual + next + (size_t)r * ldc);
+#endif
                     finish(c, x + r * NV, columns, sums, SCALE_OF(row + r),
                            ZERO_OF(row + r), bias, scale, residual, n,
                            (size_t)(row + r) * ldc + n, N - n);
