@@ -40,6 +40,8 @@
 #endif
 #ifndef GT
 #define GT f32
+#endif
+#ifndef OT
 #define OT f32
 #endif
 

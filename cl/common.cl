@@ -19,7 +19,7 @@
  *             callers, whose arguments are constants.
  * Caches      vt_prefetch(p, write, level): a hint that the line at p will soon
  *             be read (write 0) or written (1); level 3: to L1, 2: to L2.
- *             vt_prefetch_all(p, n, write): the same for n elements, to L1.
+ *             vt_prefetch_all(p, n, write, level): the same for n elements.
  * Devices     XE: defined on Intel's GPUs, where each of 8 work-items has 128
  *             registers of a float. XE_HPC: also on those without images. They
  *             have 128 registers of 16 floats, but their compiler takes 32
@@ -45,9 +45,9 @@
 #else
 #define vt_prefetch(p, write, level) prefetch(p, 1)
 #endif
-#define vt_prefetch_all(p, n, write)                                           \
+#define vt_prefetch_all(p, n, write, level)                                    \
     EACH(line, ((n) * (int)sizeof *(p) + 63) / 64)                             \
-    vt_prefetch((p) + line * (64 / (int)sizeof *(p)), write, 3)
+    vt_prefetch((p) + line * (64 / (int)sizeof *(p)), write, level)
 
 #if defined(cl_intel_required_subgroup_size) && !defined(__x86_64__)
 #define XE

@@ -334,12 +334,13 @@ static inline void finish(global VT_TYPE(CT) * c, sumv *s,
 #define OLD c
 #endif
 /* To L1; `far`: to L2, for which more lines can be under way. */
-#define FETCH(p)                                                               \
-    if (far)                                                                   \
-        EACH(line, NW * (int)sizeof *(p) / 64)                                 \
-            vt_prefetch((p) + line * (64 / (int)sizeof *(p)), 0, 2);           \
-    else                                                                       \
-        vt_prefetch_all(p, NW, 1)
+#define FETCH(p, write)                                                        \
+    do {                                                                       \
+        if (far)                                                               \
+            vt_prefetch_all(p, NW, 0, 2);                                      \
+        else                                                                   \
+            vt_prefetch_all(p, NW, write, 3);                                  \
+    } while (0)
 #define FIRST_ROW(i) ((i) < big ? (i)*tall : big * tall + ((i)-big) * low)
 #ifdef TILES
 #define ABOVE(rows) (rows)
@@ -410,15 +411,16 @@ static inline OUTLINED void tile(ARGS, int id)
                 for (int r = 0;
                      k + kc >= KW && i == from && panel == first && r < height;
                      r++)
-                    vt_prefetch_all(OLD + (size_t)(row + r) * ldc + n, NW, 1);
+                    vt_prefetch_all(OLD + (size_t)(row + r) * ldc + n, NW, 1,
+                                    3);
                 block(height + above, all, from_a, w, ldw, kc, !k,
                       ahead + (i - from) * kc * lines, lines);
                 if (k + kc < KW)
                     continue;
                 for (int r = 0; r < height; r++) {
-                    FETCH(OLD + next + (size_t)r * ldc);
+                    FETCH(OLD + next + (size_t)r * ldc, 1);
 #ifdef TIMES
-                    FETCH(residual + next + (size_t)r * ldc);
+                    FETCH(residual + next + (size_t)r * ldc, 0);
 #endif
                     finish(c, x + r * NV, columns, sums, SCALE_OF(row + r),
                            ZERO_OF(row + r), bias, scale, residual, n,

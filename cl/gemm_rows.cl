@@ -265,12 +265,13 @@ static inline OUTLINED void tile(ARGS, int id)
                 global const packed *ahead = next + (i - from) * kc * step;
 
                 for (int r = 0; k + kc >= K && r < rows; r++) {
-                    vt_prefetch_all(c + (row + r) * ldc + n, NW, 1);
+                    vt_prefetch_all(c + (row + r) * ldc + n, NW, 1, 3);
 #if defined(RESIDUAL) || defined(TIMES)
-                    vt_prefetch_all(residual + (row + r) * ldc + n, NW, 0);
+                    vt_prefetch_all(residual + (row + r) * ldc + n, NW, 0, 3);
 #elif defined(CHOICE)
                     if (form == 1)
-                        vt_prefetch_all(residual + (row + r) * ldc + n, NW, 0);
+                        vt_prefetch_all(residual + (row + r) * ldc + n, NW, 0,
+                                        3);
 #endif
                 }
                 if (rows == RA)

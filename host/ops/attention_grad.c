@@ -91,17 +91,17 @@ static vitcl_status heads(vt_plan *p, vt_step *s, const vt_attention_sizes *z)
     const bool words = by_words(p, z);
     char defines[192];
     vt_attention_defines more;
+    vt_op_define gt, ot;
     vt_kernel *k;
 
     vt_attention_define(more, p, s, z);
-    snprintf(defines, sizeof defines,
-             "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s%s -DGT=%s -DOT=%s", v,
-             words || z->Tq > v ? 2 : 1, z->D, z->T,
+    snprintf(defines, sizeof defines, "-DV=%d -DNV=%d -DD=%d -DTMAX=%d%s%s%s%s",
+             v, words || z->Tq > v ? 2 : 1, z->D, z->T,
              !words                               ? ""
              : vt_op_dots(p) == VT_DOT_BF16_TILES ? " -DWORDS -DTILES"
                                                   : " -DWORDS",
-             more, vt_dtype_name(vt_value_of(p, dq(s))->dtype),
-             vt_dtype_name(vt_value_of(p, s->in[VT_DY])->dtype));
+             more, vt_op_stored(gt, p, "GT", dq(s)),
+             vt_op_stored(ot, p, "OT", s->in[VT_DY]));
     VT_RET(vt_step_kernel(&k, p, s, "attention_grad_heads",
                           "attention_grad__heads", defines));
     VT_RET(

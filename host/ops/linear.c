@@ -171,13 +171,14 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
 {
     vitcl_status st = VITCL_OK;
     const vt_gemm_desc d = forward(p, s);
+    vt_dev *dev = vt_plan_settings(p)->dev;
     vt_gemm_bufs b = {0};
     vt_buf *packed = NULL;
     vt_product x;
 
     if (s->i[I_EXACT])
         return exact(p, s);
-    VT_TRY(vt_product_of(&x, vt_plan_settings(p)->dev, vt_plan_gemm(p), &d));
+    VT_TRY(vt_product_of(&x, dev, vt_plan_gemm(p), &d));
     if (d.b_packed) {
         VT_TRY(vt_store_packed(&packed, vt_plan_settings(p)->store,
                                vt_value_of(p, s->in[IN_W])->name, &x));
@@ -190,9 +191,10 @@ static vitcl_status prepare(vt_plan *p, vt_step *s)
     VT_TRY(vt_bind(&b.bias, p, s->in[IN_BIAS]));
     VT_TRY(vt_bind(&b.scale, p, s->in[IN_SCALE]));
     VT_TRY(vt_bind(&b.residual, p, s->in[IN_RESIDUAL]));
-    if (x.form->norms && x.form->norms(vt_plan_settings(p)->dev, &x.told))
+    if (x.form->norms && x.form->norms(dev, &x.told))
         VT_TRY(vt_op_norm_behind(&b.norm, p, s->out[OUT_Y]));
-    VT_TRY(bind(p, s, &d, &b));
+    VT_TRY(vt_bind(&b.temp, p, s->out[VT_TEMP]));
+    VT_TRY(vt_product_bind(&s->gemm, dev, &x, &b));
 done:
     vt_buf_free(packed); /* s->gemm holds its own reference */
     return st;
@@ -436,11 +438,8 @@ vt_val vt_linear(vt_plan *p, vt_val x, vt_linear_args a)
         (a.act == VT_ACT_NONE && a.scale == VT_NONE))
         return append(p, x, a, false);
     y = append(p, x,
-               (vt_linear_args){.w = a.w,
-                                .b = a.b,
-                                .scale = VT_NONE,
-                                .residual = VT_NONE,
-                                .act = VT_ACT_NONE},
+               (vt_linear_args){
+                   .w = a.w, .b = a.b, .scale = VT_NONE, .residual = VT_NONE},
                false);
     if (a.act != VT_ACT_NONE)
         y = vt_activation(p, y, a.act);
@@ -463,11 +462,10 @@ bool vt_linear_product(int *rows, int *n, int *k, const vt_plan *p,
 vt_val vt_linear_exact(vt_plan *p, vt_val x, vt_val w)
 {
     const vt_plan_options *o = vt_plan_settings(p);
+    const vt_linear_args a = {
+        .w = w, .b = VT_NONE, .scale = VT_NONE, .residual = VT_NONE};
 
-    return append(
-        p, x,
-        (vt_linear_args){
-            .w = w, .b = VT_NONE, .scale = VT_NONE, .residual = VT_NONE},
-        o->exact && vt_plan_type(p) == VT_F32 && o->dev &&
-            vt_dev_info(o->dev)->fp64);
+    return append(p, x, a,
+                  o->exact && vt_plan_type(p) == VT_F32 && o->dev &&
+                      vt_dev_info(o->dev)->fp64);
 }
