@@ -16,7 +16,7 @@ FEW, TUNED, FROZEN, SCRATCH = ARMS = ("few-shot", "fine-tuned", "frozen", "scrat
 REPEATS = {1: 10, 10: 3, 100: 1}  # by percent
 # A new head alone is trained by SGD with momentum, all layers by AdamW; where the model was
 # trained before, by BEiT's recipe, with a smaller rate for each layer below the head.
-RATES = {TUNED: (5e-4, 1.5e-3), FROZEN: (0.1, 0.3), SCRATCH: (5e-4, 2e-3)}
+RATES = {TUNED: (2e-4, 5e-4), FROZEN: (0.1, 0.3), SCRATCH: (5e-4, 2e-3)}
 ADAMW = '{"optimizer": "adamw", "weight_decay": 0.05}'
 LAYER_DECAY = 0.75
 FIRST_RATE = 1.5e-3
