@@ -178,7 +178,7 @@ class Runs(unittest.TestCase):
                 for r in e.runs:
                     known.update(f"{r.id} {e.rate_id(r)}\n".encode())
         self.assertEqual(known.hexdigest(),
-                         "d831e5b1ac434ec6dd91513c30e511ad55b9a692d8ff1ec90cf7a9fa983384fe")
+                         "71bcda1ad5f538a1a0377b27f07be6c508f358753293d1a76ca8e8868899f2b2")
 
     def test_the_best_rate_is_that_of_all_tries(self):
         with tempfile.TemporaryDirectory() as folder:
